@@ -1,0 +1,53 @@
+// Checkpoint: a model's files opened for reading, whatever the container: the tensors as views into
+// memory maps, and the JSON files beside them. Opening checks every header field against the file
+// before it is used; no tensor data is read. The views live as long as the Checkpoint. Immutable
+// after open, so safe to share between threads.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/json.h"
+#include "base/mapped_file.h"
+#include "base/result.h"
+#include "base/tensor_view.h"
+
+namespace trilith::checkpoint {
+
+enum class Container { kSafetensors, kSafetensorsSharded };
+std::string_view container_name(Container container);
+
+class Checkpoint {
+ public:
+  // `path`: a directory (model.safetensors.index.json, model.safetensors or its only *.safetensors),
+  // a *.safetensors file, or a *.index.json file.
+  static Result<Checkpoint> open(const std::string& path);
+
+  Container container() const { return container_; }
+  // The folder that holds the files (tokenizer.json and others lie there too).
+  const std::string& folder() const { return folder_; }
+  // All tensors of all shards, ordered by name; names are unique.
+  const std::vector<TensorView>& tensors() const { return tensors_; }
+  const TensorView* find(std::string_view name) const;
+  // The file a tensor lies in, for error messages.
+  const std::string& file_of(std::string_view name) const;
+  // The merged `__metadata__` of the shards (strings); an object, possibly empty.
+  const Json& metadata() const { return metadata_; }
+  // config.json and generation_config.json; null when the file is absent.
+  const Json& config() const { return config_; }
+  const Json& generation_config() const { return generation_config_; }
+
+ private:
+  Container container_ = Container::kSafetensors;
+  std::string folder_;
+  std::vector<std::shared_ptr<const MappedFile>> files_;
+  std::vector<TensorView> tensors_;
+  std::vector<size_t> file_index_;  // of tensors_[i] into files_
+  Json metadata_;
+  Json config_;
+  Json generation_config_;
+};
+
+}  // namespace trilith::checkpoint

@@ -1,0 +1,66 @@
+// Weights: a whole model decoded and checked, ready for the reference (which widens to double) and
+// the engine (which packs panels). Low-bit linears stay exact (QuantMatrix); dense parts are F32
+// widened from what is stored. Owns everything; immutable after load; big: moved, not copied.
+#pragma once
+
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "base/result.h"
+#include "checkpoint/checkpoint.h"
+#include "model/format_sheet.h"
+#include "model/model_spec.h"
+#include "packing/quant_matrix.h"
+
+namespace trilith::model {
+
+struct DenseMatrix {
+  int64_t rows = 0;
+  int64_t cols = 0;
+  DType stored_dtype = DType::kF32;  // what the checkpoint holds; every value fits it exactly
+  std::vector<float> values;         // [rows, cols]
+};
+
+struct Linear {
+  std::variant<packing::QuantMatrix, DenseMatrix> weight;
+  std::vector<float> bias;  // [rows], or empty
+  bool is_quantised() const { return weight.index() == 0; }
+  int64_t rows() const;
+  int64_t cols() const;
+};
+
+struct LayerWeights {
+  std::vector<float> input_norm, post_norm;
+  std::vector<float> attn_sub_norm, ffn_sub_norm;  // empty where the architecture has none
+  Linear q_proj, k_proj, v_proj, o_proj, gate_proj, up_proj, down_proj;
+  const Linear& linear(Role role) const;
+  Linear& linear(Role role);
+};
+
+struct Weights {
+  ModelSpec spec;
+  DenseMatrix embedding;
+  std::vector<LayerWeights> layers;
+  std::vector<float> final_norm;
+  Linear lm_head;  // a copy of the embedding when tied: weight empty, tied = true
+  bool tied = false;
+  std::string fingerprint;  // hex, over all codes, scales and dense values
+
+  // Bytes as stored, by kind, for reports.
+  struct Bytes {
+    uint64_t packed = 0, scales = 0, embedding = 0, head = 0, norms = 0;
+  };
+  Bytes bytes;
+};
+
+struct LoadOptions {
+  bool unused_as_zero = false;
+};
+
+// The packed linears by `sheet`; everything else under its own name in the checkpoint. Checks every
+// shape against the architecture, refuses non-finite values, and names what is missing or left over.
+Result<Weights> load_weights(const checkpoint::Checkpoint& checkpoint, const ModelSpec& spec,
+                             const FormatSheet& sheet, const LoadOptions& options = {});
+
+}  // namespace trilith::model
