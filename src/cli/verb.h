@@ -15,6 +15,9 @@ struct Outcome {
   int exit_code = 0;
 };
 
+// The whole program: parses the arguments, runs one verb, returns the exit code.
+int run_program(int argc, char** argv);
+
 void add_inspect_verb(CLI::App& app, Outcome& outcome);
 void add_run_verb(CLI::App& app, Outcome& outcome);
 void add_trace_verb(CLI::App& app, Outcome& outcome);
