@@ -64,7 +64,7 @@ class Builder : public nlohmann::json_sax<Backend> {
     Json value = std::move(stack_.back());
     stack_.pop_back();
     keys_.pop_back();
-    remove_overwritten_members(value);
+    if (!settle_duplicate_members(value)) return false;
     return add(std::move(value));
   }
   bool add(Json value) {
@@ -78,10 +78,11 @@ class Builder : public nlohmann::json_sax<Backend> {
     }
     return true;
   }
-  // Last of duplicate keys wins, in the place of the first; one sort instead of a search a member.
-  static void remove_overwritten_members(Json& value) {
+  // Last of duplicate keys wins, in the place of the first, unless they are refused; one sort
+  // instead of a search a member.
+  bool settle_duplicate_members(Json& value) {
     auto* members = value.as_object();
-    if (members == nullptr || members->size() < 2) return;
+    if (members == nullptr || members->size() < 2) return true;
     std::vector<size_t> order(members->size());
     for (size_t i = 0; i < order.size(); ++i) order[i] = i;
     std::sort(order.begin(), order.end(), [&](size_t a, size_t b) {
@@ -98,16 +99,20 @@ class Builder : public nlohmann::json_sax<Backend> {
         any = true;
       }
       if (last != first) {
+        if (limits_.unique_keys) {
+          return fail(fmt::format("the key '{}' occurs twice", (*members)[order[first]].first));
+        }
         (*members)[order[first]].second = std::move((*members)[order[last]].second);
       }
       first = last + 1;
     }
-    if (!any) return;
+    if (!any) return true;
     Json::Object kept;
     for (size_t i = 0; i < members->size(); ++i) {
       if (!dropped[i]) kept.push_back(std::move((*members)[i]));
     }
     *members = std::move(kept);
+    return true;
   }
 
   const Json::ParseLimits limits_;

@@ -27,6 +27,7 @@ class Json {
     size_t max_depth = 64;
     size_t max_bytes = size_t{256} << 20;
     size_t max_values = size_t{8} << 20;
+    bool unique_keys = false;  // refuse an object that has a key twice
   };
 
   Json() = default;

@@ -21,8 +21,8 @@ std::string_view container_name(Container container);
 
 class Checkpoint {
  public:
-  // `path`: a directory (model.safetensors.index.json, model.safetensors or its only *.safetensors),
-  // a *.safetensors file, or a *.index.json file.
+  // `path`: a directory (model.safetensors.index.json, model.safetensors or its only
+  // *.safetensors), a *.safetensors file, or a *.index.json file.
   static Result<Checkpoint> open(const std::string& path);
 
   Container container() const { return container_; }
@@ -31,7 +31,7 @@ class Checkpoint {
   // All tensors of all shards, ordered by name; names are unique.
   const std::vector<TensorView>& tensors() const { return tensors_; }
   const TensorView* find(std::string_view name) const;
-  // The file a tensor lies in, for error messages.
+  // The file a tensor lies in, for error messages; the folder when there is no such tensor.
   const std::string& file_of(std::string_view name) const;
   // The merged `__metadata__` of the shards (strings); an object, possibly empty.
   const Json& metadata() const { return metadata_; }

@@ -11,6 +11,15 @@ TEST(Json, LastOfDuplicateKeysWinsInTheFirstPlace) {
   EXPECT_EQ(json->dump(), R"({"a":3,"b":2})");
 }
 
+TEST(Json, DuplicateKeysAreRefusedOnRequest) {
+  const Json::ParseLimits strict{.unique_keys = true};
+  const auto twice = Json::parse(R"({"x":{"b":1,"a":2,"b":1}})", strict);
+  ASSERT_FALSE(twice.ok());
+  EXPECT_EQ(twice.error().kind, ErrorKind::kDamaged);
+  EXPECT_NE(twice.error().message.find("'b' occurs twice"), std::string::npos);
+  EXPECT_TRUE(Json::parse(R"({"x":{"b":1},"b":2})", strict).ok());  // twice, but not in one object
+}
+
 TEST(Json, RoundTripKeepsOrderAndTypes) {
   const std::string text = R"({"z":[1,-2,3.5,true,null,"é\n"],"a":{"x":9007199254740993}})";
   const auto json = Json::parse(text);
