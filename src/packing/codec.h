@@ -42,7 +42,6 @@ Result<StoredByRole> encode(const PackingSpec& spec, const QuantMatrix& matrix);
 Result<StoredByRole> stored_layout(const PackingSpec& spec, int64_t rows, int64_t cols);
 
 // N and K from the codes tensor alone, where the spec allows (no padding assumed).
-Result<std::pair<int64_t, int64_t>> logical_shape(const PackingSpec& spec,
-                                                  const TensorView& codes);
+Result<std::pair<int64_t, int64_t>> logical_shape(const PackingSpec& spec, const TensorView& codes);
 
 }  // namespace trilith::packing

@@ -78,8 +78,8 @@ struct Law {
   std::vector<int> explicit_order;  // field of slot i, for kExplicit
   Axis axis = Axis::kK;
   UnitScope unit = UnitScope::kLine;
-  int64_t block_elements = 0;   // for kBlock
-  std::vector<Field> fields;    // of a unit; empty: codes only
+  int64_t block_elements = 0;        // for kBlock
+  std::vector<Field> fields;         // of a unit; empty: codes only
   std::vector<Field> line_fields;    // around the blocks of a line (IQ2_BN: f32 scale first)
   std::vector<Field> tensor_fields;  // around everything (I2_S: f32 scale and padding last)
   std::vector<Section> sections;     // replaces slots and stride inside a block
@@ -111,17 +111,19 @@ struct CodeTable {
     kE2M1,
     kE4M3,
     kE5M2,
-    kTensor,          // the table lies in the file, under the role "table"
-    kNative,          // the container's own numbers
-    kPlanes,          // given by the roles of the bit planes
+    kTensor,  // the table lies in the file, under the role "table"
+    kNative,  // the container's own numbers
+    kPlanes,  // given by the roles of the bit planes
   } kind = Kind::kList;
   std::vector<std::optional<double>> levels;
   int64_t offset = 0;
+  DType dtype = DType::kF32;  // of the table in the file, for kTensor
   bool operator==(const CodeTable&) const = default;
 
   static CodeTable list(std::vector<std::optional<double>> levels);
   static CodeTable rule(Kind kind, int64_t offset = 0);
-  // The level of every code 0 … 2^bits − 1 (3 entries for trits); kTensor has none here.
+  // The level of every code 0 … 2^bits − 1 (3 entries for trits, bits 0). Empty for kTensor and
+  // kPlanes, whose levels lie elsewhere; kNative counts as two's complement.
   std::vector<std::optional<double>> resolve(int bits) const;
 };
 
@@ -152,8 +154,8 @@ struct Scale {
   DType dtype = DType::kF32;
   int64_t group = 0;  // elements along K; 0 = not grouped, −1 = the whole row
   int64_t segments = 0;
-  Axis segment_axis = Axis::kN;
-  double factor = 1.0;  // constant that multiplies every scale (1/127 for absmax rows)
+  Axis segment_axis = Axis::kN;  // in a QuantMatrix also the axis of the blocks of kBlock
+  double factor = 1.0;           // constant that multiplies every scale (1/127 for absmax rows)
   bool operator==(const Scale&) const = default;
 };
 
@@ -167,8 +169,9 @@ struct Zero {
     kFloatShift,  // q · s − b
   } kind = Kind::kNone;
   int64_t value = 0;
-  int bits = 0;  // of a packed integer zero; 0: one element each
-  Axis packed_axis = Axis::kN;
+  DType dtype = DType::kF32;    // of the stored zeros (of a word of packed ones)
+  int bits = 0;                 // of a packed integer zero; 0: one element each
+  Axis packed_axis = Axis::kN;  // kN: along the rows of W, kK: along the groups of a row
   SlotOrder slot_order = SlotOrder::kLowFirst;
   std::vector<int> explicit_order;
   bool stored_minus_one = false;  // GPTQ v1
@@ -201,9 +204,9 @@ struct PackingSpec {
   DType container = DType::kU8;
   Orientation orient = Orientation::kNK;
   Law law;
-  Digits digits;                   // kBase3
-  std::vector<PlaneRole> planes;   // kBitPlanes; several ternary planes otherwise
-  bool stacked_planes = false;     // one tensor [planes, …] in place of one tensor a plane
+  Digits digits;                  // kBase3
+  std::vector<PlaneRole> planes;  // kBitPlanes; several ternary planes otherwise
+  bool stacked_planes = false;    // one tensor [planes, …] in place of one tensor a plane
   CodeTable code_table;
   Pad pad;
   Scale scale;
@@ -216,6 +219,10 @@ struct PackingSpec {
   Activation activation = Activation::kNone;
   bool operator==(const PackingSpec&) const = default;
 };
+
+// The level of every code of a spec: code_table over the container's numbers and the plane roles.
+// Empty for kTensor.
+std::vector<std::optional<double>> levels_of(const PackingSpec& spec);
 
 // The vocabulary is described in docs/FORMATS.md; unknown keys are refused, absent ones default.
 Json to_json(const PackingSpec& spec);

@@ -1,0 +1,18 @@
+// Float containers: ordinary F16, BF16 or F32 matrices whose weights are level · s for few levels.
+// The scales are not stored but follow from the values: s = max|w| / max|level| of each scale's
+// elements (the mean of such data would be density · s).
+#pragma once
+
+#include <span>
+
+#include "packing/codec.h"
+
+namespace trilith::packing {
+
+// Fills matrix.codes and matrix.scales; rows, cols, levels and scale are set. Refuses values that
+// are not exactly level · s in the container's type.
+Status read_float_container(const PackingSpec& spec, const TensorView& values, QuantMatrix& matrix);
+Status write_float_container(const PackingSpec& spec, const QuantMatrix& matrix,
+                             std::span<std::byte> values);
+
+}  // namespace trilith::packing

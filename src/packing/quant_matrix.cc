@@ -1,0 +1,178 @@
+#include "packing/quant_matrix.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "packing/numbers.h"
+#include "packing/side_data.h"
+
+namespace trilith::packing {
+namespace {
+
+size_t at(int64_t index) { return static_cast<size_t>(index); }
+
+// Whether scale_index(n, k) is a term of the row plus a term of the column.
+bool is_separable(const Scale& scale) {
+  switch (scale.index) {
+    case Scale::Index::kFlatBlock:
+    case Scale::Index::kModulo:
+      return false;
+    case Scale::Index::kBlock:
+      return scale.segment_axis != Axis::kFlat;
+    default:
+      return true;
+  }
+}
+
+// Counts in bytes first, which vectorises.
+int64_t count_equal(const std::vector<uint8_t>& codes, uint8_t code) {
+  int64_t total = 0;
+  for (size_t begin = 0; begin < codes.size(); begin += 255) {
+    const size_t end = std::min(codes.size(), begin + 255);
+    uint8_t count = 0;
+    for (size_t i = begin; i < end; ++i) count = static_cast<uint8_t>(count + (codes[i] == code));
+    total += count;
+  }
+  return total;
+}
+
+double weight(const QuantMatrix& matrix, double level, int64_t index, int64_t k) {
+  const auto kind = matrix.zero.kind;
+  if (kind == Zero::Kind::kConstant) level -= static_cast<double>(matrix.zero.value);
+  if (kind == Zero::Kind::kInteger || kind == Zero::Kind::kFloat) {
+    level -= static_cast<double>(matrix.zeros[at(index)]);
+  }
+  double value = level;
+  if (matrix.scale.index != Scale::Index::kNone) {
+    double scale = static_cast<double>(matrix.scales[at(index)]);
+    if (matrix.scale.index == Scale::Index::kRankOne) {
+      scale *= static_cast<double>(matrix.column_scales[at(k)]);
+    }
+    switch (matrix.scale.op) {
+      case Scale::Op::kMultiply:
+        value = level * scale * matrix.scale.factor;
+        break;
+      case Scale::Op::kDivide:
+        value = level / (scale * matrix.scale.factor);
+        break;
+      case Scale::Op::kMultiplyPowerOfTwo:
+        value = level * exp2_portable(scale) * matrix.scale.factor;
+        break;
+    }
+  }
+  if (kind == Zero::Kind::kFloatBias) value += static_cast<double>(matrix.zeros[at(index)]);
+  if (kind == Zero::Kind::kFloatShift) value -= static_cast<double>(matrix.zeros[at(index)]);
+  return value;
+}
+
+}  // namespace
+
+int64_t QuantMatrix::scale_index(int64_t n, int64_t k) const {
+  const int64_t g = scale.group;
+  switch (scale.index) {
+    case Scale::Index::kNone:
+    case Scale::Index::kTensor:
+    case Scale::Index::kSubBlock:
+      return 0;
+    case Scale::Index::kRow:
+    case Scale::Index::kRankOne:
+      return n;
+    case Scale::Index::kColumn:
+      return k;
+    case Scale::Index::kRowGroup:
+      if (!group_index.empty()) return n * groups_of(cols, g) + group_index[at(k)];
+      return g > 0 ? n * groups_of(cols, g) + k / g : n;
+    case Scale::Index::kBlock:
+      if (scale.segment_axis == Axis::kFlat) return (n * cols + k) / g;
+      if (scale.segment_axis == Axis::kN) return k * groups_of(rows, g) + n / g;
+      return n * groups_of(cols, g) + k / g;
+    case Scale::Index::kFlatBlock:
+      return (n * cols + k) / g;
+    case Scale::Index::kModulo:
+      return (n * cols + k) % (rows * cols / g);
+    case Scale::Index::kSegment:
+      return scale.segment_axis == Axis::kN ? n / (rows / scale.segments)
+                                            : k / (cols / scale.segments);
+  }
+  return 0;
+}
+
+double QuantMatrix::scale_at(int64_t n, int64_t k) const {
+  QuantMatrix plain;  // weight() of level 1 without zero points
+  plain.scale = scale;
+  if (scale.index == Scale::Index::kNone) return 1.0;
+  plain.scales = {scales[at(scale_index(n, k))]};
+  if (scale.index == Scale::Index::kRankOne) plain.column_scales = {column_scales[at(k)]};
+  return weight(plain, 1.0, 0, 0);
+}
+
+double QuantMatrix::value(int64_t n, int64_t k) const {
+  const auto& level = levels[codes[at(n * cols + k)]];
+  return level ? weight(*this, *level, scale_index(n, k), k) : std::nan("");
+}
+
+std::vector<float> QuantMatrix::dense() const {
+  std::vector<float> dense(codes.size());
+  const bool separable = is_separable(scale);
+  std::vector<int64_t> column_term(at(separable ? cols : 0));
+  for (int64_t k = 0; k < static_cast<int64_t>(column_term.size()); ++k) {
+    column_term[at(k)] = scale_index(0, k) - scale_index(0, 0);
+  }
+  for (int64_t n = 0; n < rows; ++n) {
+    const int64_t row_term = scale_index(n, 0);
+    for (int64_t k = 0; k < cols; ++k) {
+      const int64_t index = separable ? row_term + column_term[at(k)] : scale_index(n, k);
+      const auto& level = levels[codes[at(n * cols + k)]];
+      const double value = level ? weight(*this, *level, index, k) : std::nan("");
+      dense[at(n * cols + k)] = static_cast<float>(value);
+    }
+  }
+  return dense;
+}
+
+std::optional<std::vector<int8_t>> QuantMatrix::integer_levels() const {
+  std::array<int8_t, 256> level_of{};
+  std::array<bool, 256> usable{};
+  for (size_t code = 0; code < levels.size() && code < 256; ++code) {
+    if (!levels[code] || *levels[code] != std::floor(*levels[code])) continue;
+    if (*levels[code] < -128 || *levels[code] > 127) continue;
+    level_of[code] = static_cast<int8_t>(*levels[code]);
+    usable[code] = true;
+  }
+  std::vector<int8_t> result(codes.size());
+  bool all_usable = true;
+  for (size_t i = 0; i < codes.size(); ++i) {
+    result[i] = level_of[codes[i]];
+    all_usable &= usable[codes[i]];
+  }
+  if (!all_usable) return std::nullopt;
+  return result;
+}
+
+QuantMatrix::Unused QuantMatrix::unused_codes() const {
+  std::array<bool, 256> has_level{};
+  for (size_t code = 0; code < levels.size() && code < 256; ++code) {
+    has_level[code] = levels[code].has_value();
+  }
+  std::vector<uint8_t> missing;
+  const size_t codes_in_use = bits == 0 ? 3 : size_t{1} << bits;
+  for (size_t code = 0; code < codes_in_use && code < 256; ++code) {
+    if (!has_level[code]) missing.push_back(static_cast<uint8_t>(code));
+  }
+  const auto largest = std::max_element(codes.begin(), codes.end());
+  Unused unused;
+  if (missing.size() <= 4 && (codes.empty() || *largest < codes_in_use)) {
+    for (const uint8_t code : missing) unused.count += count_equal(codes, code);
+  } else {
+    for (const uint8_t code : codes) unused.count += has_level[code] ? 0 : 1;
+  }
+  if (unused.count > 0) {
+    const auto first =
+        std::find_if(codes.begin(), codes.end(), [&](uint8_t code) { return !has_level[code]; });
+    unused.first = first - codes.begin();
+  }
+  return unused;
+}
+
+}  // namespace trilith::packing
