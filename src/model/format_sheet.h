@@ -26,9 +26,9 @@ struct ModuleFormat {
 };
 
 struct FormatSheet {
-  std::vector<ModuleFormat> modules;          // packed linears
-  std::map<std::string, std::string> plain;   // module_name(id) -> stored tensor of dense parts
-  Json activation;                            // as the sheet states it, or null
+  std::vector<ModuleFormat> modules;         // packed linears
+  std::map<std::string, std::string> plain;  // module_name(id) -> stored tensor of dense parts
+  Json activation;                           // as the sheet states it, or null
   const ModuleFormat* find(const ModuleId& id) const;
 };
 

@@ -37,8 +37,8 @@ struct ModelSpec {
   bool tie_word_embeddings = false;
   bool attention_bias = false;  // q, k, v, o carry a bias
   bool mlp_bias = false;
-  bool attn_sub_norm = false;  // BitNet: RMSNorm before o_proj
-  bool ffn_sub_norm = false;   // BitNet: RMSNorm before down_proj
+  bool attn_sub_norm = false;     // BitNet: RMSNorm before o_proj
+  bool ffn_sub_norm = false;      // BitNet: RMSNorm before down_proj
   bool int8_activations = false;  // trained with per-token int8 inputs (BitNet)
   std::vector<int64_t> eos_token_ids;
   std::vector<int64_t> bos_token_ids;
@@ -50,6 +50,7 @@ struct ModelSpec {
 
 // Every field checked: present where needed, positive, within bounds, mutually consistent.
 Result<ModelSpec> model_spec_from_config(const Json& config, const Json& generation_config);
+// As a config.json of the same meaning (model_spec_from_config reads it back).
 Json to_json(const ModelSpec& spec);
 
 }  // namespace trilith::model

@@ -32,7 +32,9 @@ enum class Role {
 // "q_proj", "input_norm", … as trace points and sheets spell them.
 std::string_view role_name(Role role);
 std::optional<Role> role_from_name(std::string_view name);
-bool is_linear(Role role);  // q k v o gate up down lm_head
+bool is_linear(Role role);    // q k v o gate up down lm_head
+bool is_norm(Role role);      // a gain vector
+bool is_in_layer(Role role);  // all but embedding, final norm and head
 
 // One module of a model: a role in a layer (layer −1 for embedding, final norm and head).
 struct ModuleId {
@@ -43,6 +45,7 @@ struct ModuleId {
 
 // "model.layers.3.self_attn.q_proj", without ".weight".
 std::string module_name(const ModuleId& id);
+// The inverse of module_name, and nothing else: no other spelling, no suffix.
 std::optional<ModuleId> module_from_name(std::string_view name);
 // Every module of the architecture in execution order (lm_head left out when tied).
 std::vector<ModuleId> modules_of(const ModelSpec& spec);
@@ -52,15 +55,18 @@ struct MatrixShape {
 };
 // [N, K] of a linear or the embedding; [n, 1] of a norm's gain.
 MatrixShape module_shape(const ModelSpec& spec, Role role);
+bool has_bias(const ModelSpec& spec, Role role);
 
 // Where a module's weight goes in another program.
 struct Destination {
   std::string name;   // parameter name there
-  std::string op;     // "copy", "merge", "split", "transpose"
+  std::string op;     // "copy", "merge", "split", "transpose", "permute" (rows, for RoPE)
   std::string shard;  // "q", "k", "v", "0", "1", or empty
 };
 Destination vllm_destination(const ModuleId& id);
 Destination transformers_destination(const ModuleId& id);
-Destination gguf_destination(const ModuleId& id);
+// llama.cpp's converter reorders the rows of q and k for Llama (pairs 2i, 2i+1 in place of i, i +
+// d/2), not for BitNet.
+Destination gguf_destination(const ModuleId& id, std::string_view model_type = "llama");
 
 }  // namespace trilith::model

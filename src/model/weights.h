@@ -59,7 +59,8 @@ struct LoadOptions {
 };
 
 // The packed linears by `sheet`; everything else under its own name in the checkpoint. Checks every
-// shape against the architecture, refuses non-finite values, and names what is missing or left over.
+// shape against the architecture, refuses non-finite values, and names what is missing or left
+// over.
 Result<Weights> load_weights(const checkpoint::Checkpoint& checkpoint, const ModelSpec& spec,
                              const FormatSheet& sheet, const LoadOptions& options = {});
 

@@ -1,0 +1,105 @@
+// Roles, names and shapes; the order of modules and trace points.
+#include "model/roles.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "model/trace_sink.h"
+
+namespace trilith::model {
+namespace {
+
+ModelSpec tiny(bool sub_norms) {
+  ModelSpec spec;
+  spec.vocab_size = 10;
+  spec.hidden_size = 8;
+  spec.intermediate_size = 12;
+  spec.num_hidden_layers = 11;
+  spec.num_attention_heads = 4;
+  spec.num_key_value_heads = 2;
+  spec.head_dim = 6;
+  spec.attn_sub_norm = spec.ffn_sub_norm = spec.tie_word_embeddings = sub_norms;
+  return spec;
+}
+
+TEST(Roles, NamesGoBothWays) {
+  std::set<std::string> names;
+  for (const ModuleId& id : modules_of(tiny(true))) {
+    EXPECT_EQ(role_from_name(role_name(id.role)), id.role);
+    EXPECT_EQ(module_from_name(module_name(id)), id);
+    EXPECT_TRUE(names.insert(module_name(id)).second);
+  }
+  EXPECT_EQ(module_from_name("lm_head"), (ModuleId{Role::kLmHead, -1}));
+  EXPECT_EQ(module_from_name("model.layers.10.self_attn.q_proj"), (ModuleId{Role::kQProj, 10}));
+}
+
+TEST(Roles, OtherSpellingsAreNoModules) {
+  for (const char* name :
+       {"", "q_proj", "self_attn.q_proj", "model.layers.q_proj", "model.layers.-1.self_attn.q_proj",
+        "model.layers.01.self_attn.q_proj", "model.layers.1.self_attn.q_proj.weight",
+        "model.layers.1self_attn.q_proj", "model.layers.1.model.norm", "model.layers.1.lm_head",
+        "model.layers.99999999999999999999.self_attn.q_proj", "layers.1.self_attn.q_proj",
+        "model.layers.1.", "model.layers.", "norm"}) {
+    EXPECT_FALSE(module_from_name(name).has_value()) << name;
+  }
+}
+
+TEST(Roles, ModulesInExecutionOrder) {
+  const auto llama = modules_of(tiny(false));
+  ASSERT_EQ(llama.size(), 1U + 11 * 9 + 2);
+  EXPECT_EQ(llama.front().role, Role::kEmbedding);
+  EXPECT_EQ(llama[1], (ModuleId{Role::kInputNorm, 0}));
+  EXPECT_EQ(llama[5], (ModuleId{Role::kOProj, 0}));
+  EXPECT_EQ(llama.back().role, Role::kLmHead);
+  const auto bitnet = modules_of(tiny(true));
+  ASSERT_EQ(bitnet.size(), 1U + 11 * 11 + 1);  // tied: no head
+  EXPECT_EQ(bitnet[5], (ModuleId{Role::kAttnSubNorm, 0}));
+  EXPECT_EQ(bitnet.back().role, Role::kFinalNorm);
+}
+
+TEST(Roles, ShapesFollowTheHeads) {
+  const ModelSpec spec = tiny(false);
+  const auto shape = [&](Role role) {
+    const MatrixShape s = module_shape(spec, role);
+    return std::pair(s.rows, s.cols);
+  };
+  EXPECT_EQ(shape(Role::kQProj), std::pair(24L, 8L));
+  EXPECT_EQ(shape(Role::kKProj), std::pair(12L, 8L));
+  EXPECT_EQ(shape(Role::kOProj), std::pair(8L, 24L));
+  EXPECT_EQ(shape(Role::kAttnSubNorm), std::pair(24L, 1L));
+  EXPECT_EQ(shape(Role::kDownProj), std::pair(8L, 12L));
+  EXPECT_EQ(shape(Role::kFfnSubNorm), std::pair(12L, 1L));
+  EXPECT_EQ(shape(Role::kLmHead), std::pair(10L, 8L));
+}
+
+TEST(Roles, DestinationsInOtherPrograms) {
+  const auto vllm = vllm_destination({Role::kVProj, 3});
+  EXPECT_EQ(vllm.name, "model.layers.3.self_attn.qkv_proj.weight");
+  EXPECT_EQ(vllm.op + vllm.shard, "mergev");
+  const auto up = vllm_destination({Role::kUpProj, 3});
+  EXPECT_EQ(up.name, "model.layers.3.mlp.gate_up_proj.weight");
+  EXPECT_EQ(up.shard, "1");
+  EXPECT_EQ(vllm_destination({Role::kDownProj, 3}).op, "copy");
+  EXPECT_EQ(transformers_destination({Role::kFinalNorm, -1}).name, "model.norm.weight");
+  const auto key = gguf_destination({Role::kKProj, 3});
+  EXPECT_EQ(key.name, "blk.3.attn_k.weight");
+  EXPECT_EQ(key.op, "permute");
+  EXPECT_EQ(gguf_destination({Role::kKProj, 3}, "bitnet").op, "copy");
+  EXPECT_EQ(gguf_destination({Role::kVProj, 3}).op, "copy");
+  EXPECT_EQ(gguf_destination({Role::kEmbedding, -1}).name, "token_embd.weight");
+}
+
+TEST(Roles, TracePointsInExecutionOrder) {
+  const auto llama = trace_points(tiny(false));
+  ASSERT_EQ(llama.size(), 1U + 11 * 15 + 2);
+  EXPECT_EQ(llama.front(), "embed");
+  EXPECT_EQ(llama[1], "layers.0.input_norm");
+  EXPECT_EQ(llama.back(), "logits");
+  const auto bitnet = trace_points(tiny(true));
+  ASSERT_EQ(bitnet.size(), 1U + 11 * 17 + 2);
+  EXPECT_EQ(bitnet[8], "layers.0.attn_sub_norm");
+}
+
+}  // namespace
+}  // namespace trilith::model
