@@ -1,0 +1,137 @@
+#include "reconcile/trace_run.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "base/build_info.h"
+#include "base/fingerprint.h"
+#include "base/log.h"
+#include "model/roles.h"
+#include "reference/reference.h"
+
+namespace trilith::reconcile {
+namespace {
+
+using model::ModuleId;
+using model::Role;
+
+const std::vector<float>& norm_gain(const model::Weights& weights, const ModuleId& id) {
+  if (id.role == Role::kFinalNorm) return weights.final_norm;
+  const model::LayerWeights& layer = weights.layers[static_cast<size_t>(id.layer)];
+  switch (id.role) {
+    case Role::kInputNorm:
+      return layer.input_norm;
+    case Role::kPostNorm:
+      return layer.post_norm;
+    case Role::kAttnSubNorm:
+      return layer.attn_sub_norm;
+    case Role::kFfnSubNorm:
+      return layer.ffn_sub_norm;
+    default:
+      TRILITH_CHECK(false);
+  }
+}
+
+Fingerprint linear_fingerprint(const model::Linear& linear) {
+  if (const auto* packed = std::get_if<packing::QuantMatrix>(&linear.weight)) {
+    return fingerprint(packed->dense());
+  }
+  return fingerprint(std::get<model::DenseMatrix>(linear.weight).values);
+}
+
+Fingerprint module_fingerprint(const model::Weights& weights, const ModuleId& id) {
+  if (id.role == Role::kEmbedding) return fingerprint(weights.embedding.values);
+  if (id.role == Role::kLmHead) return linear_fingerprint(weights.lm_head);
+  if (!model::is_linear(id.role)) return fingerprint(norm_gain(weights, id));
+  return linear_fingerprint(weights.layers[static_cast<size_t>(id.layer)].linear(id.role));
+}
+
+Status check_points(const reference::Reference& reference, const TraceOptions& options) {
+  for (const std::string& wanted : options.points) {
+    const std::string base = wanted.substr(0, wanted.find('.'));
+    const bool known =
+        std::any_of(reference.steps().begin(), reference.steps().end(),
+                    [&](const reference::Step& step) { return without_layer(step.point) == base; });
+    if (known) continue;
+    std::string names;
+    for (const reference::Step& step : reference.steps()) {
+      const std::string name(without_layer(step.point));
+      if ((", " + names + ",").find(", " + name + ",") != std::string::npos) continue;
+      names += (names.empty() ? "" : ", ") + name;
+    }
+    return Error::usage("the model has no such trace point")
+        .with_expected("one of " + names)
+        .with_found(wanted);
+  }
+  return {};
+}
+
+}  // namespace
+
+Json weight_fingerprints(const model::Weights& weights) {
+  Json::Object modules;
+  for (const ModuleId& id : model::modules_of(weights.spec)) {
+    const Fingerprint print = module_fingerprint(weights, id);
+    modules.emplace_back(
+        model::module_name(id),
+        Json::object({{"ordered", hex64(print.ordered)}, {"multiset", hex64(print.multiset)}}));
+  }
+  return Json(std::move(modules));
+}
+
+Json scale_dtype(const model::FormatSheet& sheet) {
+  std::optional<DType> common;
+  for (const model::ModuleFormat& module : sheet.modules) {
+    if (common && *common != module.spec.scale.dtype) return "mixed";
+    common = module.spec.scale.dtype;
+  }
+  return common ? Json(dtype_name(*common)) : Json();
+}
+
+Json describe_trace(const TraceOrigin& origin, const std::vector<TracedPrompt>& prompts,
+                    const std::string& backend, const std::string& mode, const std::string& isa,
+                    int threads) {
+  Json texts = Json(Json::Array());
+  for (const TracedPrompt& prompt : prompts) {
+    texts.push(prompt.text.empty() ? Json() : Json(prompt.text));
+  }
+  Json description = Json::object({{"model_fingerprint", origin.weights->fingerprint},
+                                   {"weights", weight_fingerprints(*origin.weights)},
+                                   {"dtype", "F32"},
+                                   {"scale_dtype", scale_dtype(*origin.sheet)},
+                                   {"mode", mode},
+                                   {"backend", backend}});
+  description.set("build", Json::object({{"commit", build_commit()},
+                                         {"compiler", build_compiler()},
+                                         {"isa", isa},
+                                         {"threads", threads}}));
+  description.set("versions", Json::object({{"trilith", origin.version}}));
+  description.set("config", origin.config);
+  description.set("texts", std::move(texts));
+  description.set("tokenizer_sha256",
+                  origin.tokenizer_sha256.empty() ? Json() : Json(origin.tokenizer_sha256));
+  return description;
+}
+
+Status trace_reference(const TraceOrigin& origin, const std::vector<TracedPrompt>& prompts,
+                       reference::Mode mode, const TraceOptions& options, ThreadPool& pool,
+                       const std::string& path) {
+  TRILITH_ASSIGN_OR_RETURN(const reference::Reference reference,
+                           reference::Reference::create(*origin.weights, mode, pool));
+  TRILITH_RETURN_IF_ERROR(check_points(reference, options));
+  TraceWriter writer(options);
+  ProgressBar progress("tracing", prompts.size());
+  for (size_t i = 0; i < prompts.size(); ++i) {
+    writer.begin_prompt(prompts[i].ids);
+    const auto logits = reference.run(prompts[i].ids, &writer);
+    if (!logits.ok()) return Error(logits.error()).with_context(fmt::format("prompt {}", i));
+    progress.advance();
+  }
+  return writer.write(
+      path, describe_trace(origin, prompts, "reference", std::string(reference::mode_name(mode)),
+                           "double", pool.threads()));
+}
+
+}  // namespace trilith::reconcile
