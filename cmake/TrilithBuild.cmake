@@ -6,6 +6,7 @@ set(CMAKE_CXX_EXTENSIONS OFF)
 set(CMAKE_CXX_VISIBILITY_PRESET hidden)
 set(CMAKE_VISIBILITY_INLINES_HIDDEN ON)
 set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 set(CMAKE_RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}")
 if(NOT CMAKE_BUILD_TYPE)
   set(CMAKE_BUILD_TYPE Release)
@@ -23,6 +24,12 @@ if(TRILITH_SANITIZE)
   target_link_options(trilith_flags INTERFACE "-fsanitize=${TRILITH_SANITIZE}")
 endif()
 
+if(TRILITH_FUZZERS)
+  # Coverage counters everywhere, so that the fuzz targets see into the libraries they drive.
+  target_compile_options(trilith_flags INTERFACE -fsanitize=fuzzer-no-link)
+  target_link_options(trilith_flags INTERFACE -fsanitize=fuzzer-no-link)
+endif()
+
 # trilith_room(NAME SOURCES … DEPS …): the static library of one room of src/, named trilith_NAME.
 function(trilith_room name)
   cmake_parse_arguments(ARG "" "" "SOURCES;DEPS;PRIVATE_DEPS" ${ARGN})
@@ -36,17 +43,25 @@ function(trilith_room name)
   endif()
 endfunction()
 
-# trilith_test(NAME LABEL … SOURCES … DEPS …): one GoogleTest program, run as one ctest entry.
+# trilith_test(NAME LABEL … SOURCES … DEPS … [THREADS] [TIMEOUT s]): one GoogleTest program, run as one
+# ctest entry. THREADS marks a test whose subject uses threads: it also runs under TSan (the target
+# threaded_tests, the label threads).
+add_custom_target(threaded_tests)
 function(trilith_test name)
-  cmake_parse_arguments(ARG "" "LABEL;TIMEOUT" "SOURCES;DEPS" ${ARGN})
+  cmake_parse_arguments(ARG "THREADS" "LABEL;TIMEOUT" "SOURCES;DEPS" ${ARGN})
   if(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT 300)
   endif()
   add_executable(test_${name} ${ARG_SOURCES})
   target_link_libraries(test_${name} PRIVATE ${ARG_DEPS} GTest::gmock GTest::gtest_main)
   target_compile_definitions(test_${name} PRIVATE
-    TRILITH_SOURCE_DIR="${PROJECT_SOURCE_DIR}" TRILITH_PROGRAM="$<TARGET_FILE_DIR:test_${name}>/trilith")
+    TRILITH_SOURCE_DIR="${PROJECT_SOURCE_DIR}" TRILITH_PROGRAM="${CMAKE_BINARY_DIR}/trilith")
   set_target_properties(test_${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/tests")
   add_test(NAME ${name} COMMAND test_${name})
-  set_tests_properties(${name} PROPERTIES LABELS "${ARG_LABEL}" TIMEOUT ${ARG_TIMEOUT})
+  set(labels ${ARG_LABEL})
+  if(ARG_THREADS)
+    list(APPEND labels threads)
+    add_dependencies(threaded_tests test_${name})
+  endif()
+  set_tests_properties(${name} PROPERTIES LABELS "${labels}" TIMEOUT ${ARG_TIMEOUT})
 endfunction()
