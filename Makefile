@@ -29,7 +29,7 @@ test-cpp: build  ## the C++ tests alone
 	@ctest --test-dir $(BUILD) --output-on-failure -j $(JOBS)
 
 test-python: build  ## the Python tests alone: oracles and end to end
-	@TRILITH_PROGRAM=$(CURDIR)/$(BUILD)/trilith $(VENV_PYTHON) -m pytest -q
+	@TRILITH_BUILD=$(CURDIR)/$(BUILD) TRILITH_PROGRAM=$(CURDIR)/$(BUILD)/trilith $(VENV_PYTHON) -m pytest -q
 
 checks: setup-checks  ## format, includes, file rules, without building
 	@tools/check_format.sh

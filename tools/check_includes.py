@@ -18,7 +18,7 @@ WRAPPED = [
     (r"nlohmann/", r"base/json\.cc", "JSON goes through base/json.h"),
     (r"CLI/", r"cli/.*", "arguments are parsed in cli/ alone"),
     (r"pcre2", r"text/.*\.cc", "regular expressions stay behind text/"),
-    (r"\w+intrin\.h|arm_\w+\.h", r"kernels/\w+/.*",
+    (r"\w+intrin\.h|arm_\w+\.h", r"kernels/(\w+/.*|float_environment\.h)",
      "intrinsics live in an instruction set's folder of kernels/"),
     (r"cuda", r"cuda/.*", "CUDA stays behind cuda/"),
     (r"fmt/", r".*\.cc|base/.*\.h", "a public header formats nothing"),

@@ -14,7 +14,7 @@ step() {
 }
 
 step ci bash .ci/run
-TRILITH_FULL=1 TRILITH_PROGRAM=$PWD/build/release/trilith \
+TRILITH_FULL=1 TRILITH_BUILD=$PWD/build/release TRILITH_PROGRAM=$PWD/build/release/trilith \
   step slow-tests .venv/bin/python -m pytest -q
 step fuzz tools/run_fuzzers.sh build/asan-ubsan 600
 step clang-tidy tools/run_tidy.sh build/asan-ubsan --all
