@@ -13,6 +13,7 @@ int run_program(int argc, char** argv) {
   app.require_subcommand(1);
   Outcome outcome;
   add_doctor_verb(app, outcome);
+  add_tokenize_verb(app, outcome);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -23,6 +23,7 @@ void add_run_verb(CLI::App& app, Outcome& outcome);
 void add_trace_verb(CLI::App& app, Outcome& outcome);
 void add_verify_verb(CLI::App& app, Outcome& outcome);
 void add_doctor_verb(CLI::App& app, Outcome& outcome);
+void add_tokenize_verb(CLI::App& app, Outcome& outcome);
 
 // Prints "trilith: error: …" to stderr and returns the exit code of its kind.
 int report_error(const Error& error);
