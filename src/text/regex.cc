@@ -24,7 +24,7 @@ constexpr size_t kJitStackStart = 32 * 1024;
 constexpr size_t kJitStackMax = 1024 * 1024;
 constexpr uint32_t kHeapKilobytes = 16 * 1024;
 // CPU time for a whole text: hundreds of times what real patterns need (20 MB/s and more).
-constexpr double kSecondsPerText = 2.0;
+constexpr double kSecondsPerText = 1.0;
 constexpr double kSecondsPerByte = 2.0 / (1 << 20);
 constexpr size_t kAttemptsPerClockCheck = 64;
 
