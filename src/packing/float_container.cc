@@ -14,10 +14,10 @@ int64_t stored_index(const PackingSpec& spec, const QuantMatrix& matrix, int64_t
   return spec.orient == Orientation::kNK ? n * matrix.cols + k : k * matrix.rows + n;
 }
 
-float largest_level(const QuantMatrix& matrix) {
-  double largest = 0;
-  for (const auto& level : matrix.levels) largest = std::max(largest, std::fabs(level.value_or(0)));
-  return static_cast<float>(largest);
+// 1 without scales.
+float scale_of(const QuantMatrix& matrix, int64_t n, int64_t k) {
+  if (matrix.scales.empty()) return 1.0F;
+  return matrix.scales[static_cast<size_t>(matrix.scale_index(n, k))];
 }
 
 }  // namespace
@@ -28,7 +28,6 @@ Status read_float_container(const PackingSpec& spec, const TensorView& values,
   const auto weight = [&](int64_t n, int64_t k) {
     return weights[static_cast<size_t>(stored_index(spec, matrix, n, k))];
   };
-  const float largest = largest_level(matrix);
   for (int64_t n = 0; n < matrix.rows; ++n) {
     for (int64_t k = 0; k < matrix.cols; ++k) {
       const float magnitude = std::fabs(weight(n, k));
@@ -42,33 +41,23 @@ Status read_float_container(const PackingSpec& spec, const TensorView& values,
       scale = std::max(scale, magnitude);
     }
   }
-  for (float& scale : matrix.scales) scale /= largest;
 
   matrix.codes.resize(weights.size());
+  const auto& levels = matrix.levels;
   int64_t strangers = 0;
   std::string first;
   for (int64_t n = 0; n < matrix.rows; ++n) {
     for (int64_t k = 0; k < matrix.cols; ++k) {
-      const float scale = matrix.scales.empty()
-                              ? 1.0F
-                              : matrix.scales[static_cast<size_t>(matrix.scale_index(n, k))];
-      const auto has_value = [&](const std::optional<double>& level) {
-        return level && round_to(values.dtype, static_cast<float>(*level) * scale) == weight(n, k);
-      };
-      // Of a group of zeros alone every level would do: zero itself comes first.
-      auto match = std::find_if(matrix.levels.begin(), matrix.levels.end(), has_value);
-      if (weight(n, k) == 0) {
-        const auto zero = std::find(matrix.levels.begin(), matrix.levels.end(), 0.0);
-        if (zero != matrix.levels.end()) match = zero;
+      const float value = weight(n, k);
+      const float scale = scale_of(matrix, n, k);
+      // Where all weights of a scale are 0, the 0 wins over ±s.
+      const double level = value == 0 ? 0.0 : value == scale ? 1.0 : value == -scale ? -1.0 : 2.0;
+      const auto match = std::find(levels.begin(), levels.end(), level);
+      if (match == levels.end() && strangers++ == 0) {
+        first = fmt::format("{} beside scale {}, row {}, column {}", value, scale, n, k);
       }
-      if (match == matrix.levels.end()) {
-        if (strangers++ == 0) {
-          first = fmt::format("{} beside scale {}, row {}, column {}", weight(n, k), scale, n, k);
-        }
-        continue;
-      }
-      matrix.codes[static_cast<size_t>(n * matrix.cols + k)] =
-          static_cast<uint8_t>(match - matrix.levels.begin());
+      const auto code = match == levels.end() ? 0 : match - levels.begin();
+      matrix.codes[static_cast<size_t>(n * matrix.cols + k)] = static_cast<uint8_t>(code);
     }
   }
   if (strangers == 0) return {};
@@ -88,13 +77,10 @@ Status write_float_container(const PackingSpec& spec, const QuantMatrix& matrix,
         return Error::usage("a code without a level cannot become a float")
             .with_found(fmt::format("row {}, column {}", n, k));
       }
-      const float scale = matrix.scales.empty()
-                              ? 1.0F
-                              : matrix.scales[static_cast<size_t>(matrix.scale_index(n, k))];
-      const float value = round_to(spec.container, static_cast<float>(*level) * scale);
+      // Zero is stored as +0 whatever the sign of the scale.
+      const double value = *level == 0 ? 0.0 : *level * static_cast<double>(scale_of(matrix, n, k));
       const auto index = static_cast<size_t>(stored_index(spec, matrix, n, k));
-      TRILITH_RETURN_IF_ERROR(
-          store_number(spec.container, static_cast<double>(value), values.data() + index * size));
+      TRILITH_RETURN_IF_ERROR(store_number(spec.container, value, values.data() + index * size));
     }
   }
   return {};

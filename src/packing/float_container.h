@@ -1,6 +1,6 @@
-// Float containers: ordinary F16, BF16 or F32 matrices whose weights are level · s for few levels.
-// The scales are not stored but follow from the values: s = max|w| / max|level| of each scale's
-// elements (the mean of such data would be density · s).
+// Float containers: ordinary F16, BF16 or F32 matrices whose weights are −s, 0 and +s. The scales
+// are not stored but follow from the values: s = max|w| over the elements of each scale (the mean
+// of such data would be density · s).
 #pragma once
 
 #include <span>
@@ -9,8 +9,8 @@
 
 namespace trilith::packing {
 
-// Fills matrix.codes and matrix.scales; rows, cols, levels and scale are set. Refuses values that
-// are not exactly level · s in the container's type.
+// Fills matrix.codes and matrix.scales; rows, cols, levels and scale are set, and scales has its
+// size. Refuses values that are not exactly −s, 0 or s.
 Status read_float_container(const PackingSpec& spec, const TensorView& values, QuantMatrix& matrix);
 Status write_float_container(const PackingSpec& spec, const QuantMatrix& matrix,
                              std::span<std::byte> values);

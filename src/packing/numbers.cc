@@ -93,10 +93,17 @@ bool store(DType dtype, double value, std::byte* target) {
 
 }  // namespace
 
-float round_to(DType dtype, float value) {
-  if (dtype == DType::kF16) return f32_from_f16(f16_from_f32(value));
-  if (dtype == DType::kBF16) return f32_from_bf16(bf16_from_f32(value));
-  return value;
+Result<std::vector<float>> exact_floats(const TensorView& tensor) {
+  std::vector<float> values = to_floats(tensor);
+  const bool always_exact = dtype_size(tensor.dtype) <= 2 || tensor.dtype == DType::kF32;
+  for (size_t i = 0; !always_exact && i < values.size(); ++i) {
+    const double value = element_as_double(tensor, i);
+    if (static_cast<double>(values[i]) == value || std::isnan(value)) continue;
+    return Error::damaged("a number does not fit float32 exactly")
+        .with_tensor(tensor.name)
+        .with_found(fmt::format("{} at index {}", value, i));
+  }
+  return values;
 }
 
 Status store_number(DType dtype, double value, std::byte* target) {

@@ -3,14 +3,16 @@
 #pragma once
 
 #include <cstddef>
+#include <vector>
 
 #include "base/dtype.h"
 #include "base/result.h"
+#include "base/tensor_view.h"
 
 namespace trilith::packing {
 
-// The value rounded to the type (F16, BF16, F32; other types: unchanged).
-float round_to(DType dtype, float value);
+// The tensor's elements. An error when float32 does not hold one exactly (large integers, F64).
+Result<std::vector<float>> exact_floats(const TensorView& tensor);
 
 // Writes `value` as one little-endian element. An error when the type does not hold it exactly.
 Status store_number(DType dtype, double value, std::byte* target);

@@ -85,15 +85,16 @@ bool is_transposed(const Scale& scale) {
   return scale.index == Scale::Index::kRowGroup && scale.layout == Scale::Layout::kTransposed;
 }
 
-std::vector<float> read_fields(const FieldPlaces& places, std::span<const std::byte> bytes) {
-  std::vector<float> values;
-  values.reserve(places.offsets.size());
+Result<std::vector<float>> read_fields(const FieldPlaces& places, const TensorView& tensor) {
+  std::vector<std::byte> gathered;
   const size_t size = dtype_size(places.dtype);
+  gathered.reserve(places.offsets.size() * size);
   for (const int64_t offset : places.offsets) {
-    const TensorView one{"", places.dtype, {1}, bytes.subspan(static_cast<size_t>(offset), size)};
-    values.push_back(element_as_float(one, 0));
+    const auto entry = tensor.bytes.subspan(static_cast<size_t>(offset), size);
+    gathered.insert(gathered.end(), entry.begin(), entry.end());
   }
-  return values;
+  const auto count = static_cast<int64_t>(places.offsets.size());
+  return exact_floats({tensor.name, places.dtype, {count}, gathered});
 }
 
 Status write_numbers(DType dtype, std::span<const float> values, std::byte* target) {
@@ -233,29 +234,31 @@ Status read_side_data(const PackingSpec& spec, const Layout& layout, const Tenso
   if (has_scale_tensor(spec)) {
     const TensorView& scale = tensors.at("scale");
     scale_holder = scale.name;
-    matrix.scales = to_floats(scale);
+    TRILITH_ASSIGN_OR_RETURN(matrix.scales, exact_floats(scale));
     if (swapped) matrix.scales = transposed(matrix.scales, grid.inner, grid.outer);
   } else if (spec.scale.index != Scale::Index::kNone) {
-    matrix.scales = read_fields(field_places(spec.law, layout, FieldKind::kScale), codes.bytes);
+    TRILITH_ASSIGN_OR_RETURN(matrix.scales,
+                             read_fields(field_places(spec.law, layout, FieldKind::kScale), codes));
   }
   TRILITH_RETURN_IF_ERROR(named(check_scales(spec.scale, matrix.scales), scale_holder));
   if (spec.scale.index == Scale::Index::kRankOne) {
     const TensorView& factors = tensors.at("column_scale");
-    matrix.column_scales = to_floats(factors);
+    TRILITH_ASSIGN_OR_RETURN(matrix.column_scales, exact_floats(factors));
     TRILITH_RETURN_IF_ERROR(named(check_scales(spec.scale, matrix.column_scales), factors.name));
   }
 
   if (has_zeros(spec.zero)) {
     std::string holder = codes.name;
     if (!has_zero_tensor(spec)) {
-      matrix.zeros = read_fields(field_places(spec.law, layout, FieldKind::kMin), codes.bytes);
+      TRILITH_ASSIGN_OR_RETURN(matrix.zeros,
+                               read_fields(field_places(spec.law, layout, FieldKind::kMin), codes));
     } else {
       const TensorView& zero = tensors.at("zero");
       holder = zero.name;
       if (spec.zero.bits > 0) {
         matrix.zeros = read_packed_zeros(spec.zero, grid, swapped, zero.bytes);
       } else {
-        matrix.zeros = to_floats(zero);
+        TRILITH_ASSIGN_OR_RETURN(matrix.zeros, exact_floats(zero));
         if (swapped) matrix.zeros = transposed(matrix.zeros, grid.inner, grid.outer);
         if (spec.zero.stored_minus_one) {
           for (float& value : matrix.zeros) value += 1;

@@ -87,6 +87,8 @@ Status check_symbol(const PackingSpec& spec) {
 Status check_planes(const PackingSpec& spec) {
   const auto& planes = spec.planes;
   TRILITH_REQUIRE(!spec.stacked_planes || planes.size() > 1, "one plane cannot be stacked");
+  TRILITH_REQUIRE(planes.empty() || spec.law.sub_planes.empty(),
+                  "planes of the code and planes of bits at once");
   if (spec.symbol != Symbol::kBitPlanes) return {};
   const auto count = [&](PlaneRole role) { return std::count(planes.begin(), planes.end(), role); };
   const bool pairs = planes.size() == 2 &&
@@ -100,7 +102,6 @@ Status check_planes(const PackingSpec& spec) {
                   planes.size(), spec.bits);
   TRILITH_REQUIRE((spec.code_table.kind == CodeTable::Kind::kPlanes) == pairs,
                   "the roles of the planes do not go with the code table");
-  TRILITH_REQUIRE(spec.law.sub_planes.empty(), "bit planes have no sub-planes");
   return {};
 }
 
@@ -270,9 +271,7 @@ Status check_table(const PackingSpec& spec) {
   TRILITH_REQUIRE(
       table.kind != CodeTable::Kind::kTensor || is_float(table.dtype) || is_integer(table.dtype),
       "a table of numbers");
-  const size_t most = spec.symbol == Symbol::kFloatContainer ? 256
-                      : spec.bits == 0                       ? 3
-                                                             : size_t{1} << spec.bits;
+  const size_t most = spec.bits == 0 || spec.bits > 8 ? 3 : size_t{1} << spec.bits;
   switch (table.kind) {
     case CodeTable::Kind::kList:
       TRILITH_REQUIRE(!table.levels.empty() && table.levels.size() <= most,
@@ -301,11 +300,17 @@ Status check_table(const PackingSpec& spec) {
   }
   if (spec.symbol == Symbol::kFloatContainer) {
     TRILITH_REQUIRE(table.kind == CodeTable::Kind::kList, "a float container needs its levels");
-    const bool nonzero = std::any_of(table.levels.begin(), table.levels.end(),
-                                     [](const auto& level) { return level && *level != 0; });
-    const bool gaps = std::any_of(table.levels.begin(), table.levels.end(),
-                                  [](const auto& level) { return !level; });
-    TRILITH_REQUIRE(nonzero && !gaps, "the levels of a float container are all in use");
+    // Other magnitudes fold into the scale, and mixed ones would not determine it.
+    const auto is_sign = [](const auto& level) {
+      return level && (*level == 0 || std::fabs(*level) == 1);
+    };
+    TRILITH_REQUIRE(std::all_of(table.levels.begin(), table.levels.end(), is_sign) &&
+                        table.levels.size() <= 3 && table.levels.size() >= 2,
+                    "the levels of a float container are −1, 0 and +1");
+    for (const auto& level : table.levels) {
+      TRILITH_REQUIRE(std::count(table.levels.begin(), table.levels.end(), level) == 1,
+                      "a level occurs twice");
+    }
   }
   return {};
 }
@@ -320,13 +325,15 @@ Status check_scale(const PackingSpec& spec) {
   const bool grouped =
       scale.index == Scale::Index::kFlatBlock || scale.index == Scale::Index::kModulo;
   TRILITH_REQUIRE(!grouped || scale.group > 0, "the scale index needs a group");
-  TRILITH_REQUIRE(scale.index != Scale::Index::kBlock ||
-                      (spec.law.unit == UnitScope::kBlock &&
-                       (scale.group == 0 || scale.group == spec.law.block_elements)),
+  TRILITH_REQUIRE(scale.index != Scale::Index::kBlock || (spec.law.unit == UnitScope::kBlock &&
+                                                          scale.group == spec.law.block_elements),
                   "a scale a block needs blocks of that size");
   TRILITH_REQUIRE((scale.index == Scale::Index::kSegment) == (scale.segments > 0),
                   "segments and the scale index disagree");
   TRILITH_REQUIRE(scale.segment_axis != Axis::kFlat, "segments run along N or K");
+  TRILITH_REQUIRE(
+      scale.index != Scale::Index::kRankOne || scale.op != Scale::Op::kMultiplyPowerOfTwo,
+      "a product of factors is no exponent");
   TRILITH_REQUIRE(
       scale.layout == Scale::Layout::kRowMajor ||
           (scale.index == Scale::Index::kRowGroup && scale.place == Scale::Place::kTensor),

@@ -1,0 +1,421 @@
+#include "random_spec.h"
+
+#include <rapidcheck.h>
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "packing/layout.h"
+#include "packing/side_data.h"
+
+namespace trilith::packing::testing {
+
+int64_t roll(int64_t low, int64_t high) {
+  return *rc::gen::resize(100, rc::gen::inRange(low, high + 1));
+}
+bool coin() { return roll(0, 1) == 1; }
+
+namespace {
+
+std::vector<int> random_permutation(int size) {
+  std::vector<int> order(static_cast<size_t>(size));
+  std::iota(order.begin(), order.end(), 0);
+  for (int i = size - 1; i > 0; --i) {
+    std::swap(order[static_cast<size_t>(i)], order[static_cast<size_t>(roll(0, i))]);
+  }
+  return order;
+}
+
+DType container_of(int word_bits) {
+  switch (word_bits) {
+    case 8:
+      return coin() ? DType::kU8 : DType::kI8;
+    case 16:
+      return pick<DType>({DType::kU16, DType::kI16, DType::kU8});
+    case 32:
+      return pick<DType>({DType::kU32, DType::kI32, DType::kU8});
+    default:
+      return pick<DType>({DType::kU64, DType::kI64, DType::kI32});
+  }
+}
+
+int trits_of(int word_bits) { return word_bits * 5 / 8; }
+
+bool is_contiguous(const PackingSpec& spec) {
+  return spec.law.axis == Axis::kFlat ||
+         (spec.law.axis == Axis::kK) == (spec.orient == Orientation::kNK);
+}
+
+CodeTable random_table(const PackingSpec& spec) {
+  const int limit = spec.bits == 0 ? 3 : 1 << spec.bits;
+  if (spec.bits == 0 || coin()) {
+    std::vector<std::optional<double>> levels;
+    const int64_t count = spec.bits == 0 ? 3 : roll(2, limit);
+    for (int64_t i = 0; i < count; ++i) {
+      if (i > 0 && spec.bits != 0 && roll(0, 5) == 0) {
+        levels.emplace_back(std::nullopt);
+      } else {
+        levels.emplace_back(static_cast<double>(roll(-300, 300)) / 2);
+      }
+    }
+    return CodeTable::list(std::move(levels));
+  }
+  std::vector<CodeTable> rules = {CodeTable::rule(CodeTable::Kind::kUnsigned),
+                                  CodeTable::rule(CodeTable::Kind::kTwosComplement),
+                                  CodeTable::rule(CodeTable::Kind::kOffset, roll(-9, 200)),
+                                  CodeTable::rule(CodeTable::Kind::kSignMagnitude)};
+  const bool planes = spec.symbol == Symbol::kBitPlanes;
+  if (spec.law.slots == 1 && !planes) {
+    rules.push_back(CodeTable::rule(CodeTable::Kind::kNative));
+  }
+  if (spec.bits == 4) rules.push_back(CodeTable::rule(CodeTable::Kind::kE2M1));
+  if (spec.bits == 8) rules.push_back(CodeTable::rule(CodeTable::Kind::kE4M3));
+  if (spec.bits == 8) rules.push_back(CodeTable::rule(CodeTable::Kind::kE5M2));
+  if (spec.symbol == Symbol::kTable) {
+    rules.push_back(CodeTable::rule(CodeTable::Kind::kTensor));
+    rules.back().dtype = coin() ? DType::kF16 : DType::kF32;
+  }
+  return pick(rules);
+}
+
+void random_unit(Law& law) {
+  if (law.axis == Axis::kFlat) {
+    law.unit = coin() ? UnitScope::kTensor : UnitScope::kBlock;
+  } else {
+    law.unit = pick<UnitScope>({UnitScope::kLine, UnitScope::kTensor, UnitScope::kBlock});
+  }
+}
+
+void random_slots(PackingSpec& spec, int most) {
+  Law& law = spec.law;
+  law.slots = static_cast<int>(coin() ? most : roll(1, most));
+  if (coin()) {
+    law.stride.value = roll(1, 12);
+  } else {
+    law.stride.kind = Stride::Kind::kExtentOverSlots;
+    law.stride.granule = coin() ? 1 : roll(1, 5);
+  }
+  if (spec.symbol != Symbol::kBase3) {
+    law.slot_order =
+        pick<SlotOrder>({SlotOrder::kLowFirst, SlotOrder::kHighFirst, SlotOrder::kExplicit});
+    if (law.slot_order == SlotOrder::kExplicit) law.explicit_order = random_permutation(law.slots);
+  }
+  if (law.unit == UnitScope::kBlock) law.block_elements = roll(1, 40);
+}
+
+void random_sections(PackingSpec& spec, int most) {
+  Law& law = spec.law;
+  law.unit = UnitScope::kBlock;
+  const int64_t count = roll(1, 3);
+  for (int64_t i = 0; i < count; ++i) {
+    law.sections.push_back({roll(1, most), roll(1, 9)});
+    law.block_elements += law.sections.back().slots * law.sections.back().stride;
+  }
+  if (spec.symbol != Symbol::kBase3 && coin()) law.slot_order = SlotOrder::kHighFirst;
+}
+
+void random_law(PackingSpec& spec) {
+  Law& law = spec.law;
+  law.axis = pick<Axis>({Axis::kK, Axis::kN, Axis::kFlat});
+  law.word_bits = pick<int>({8, 8, 16, 32, 64});
+  random_unit(law);
+  if (law.word_bits > 8 && coin()) law.byte_order = ByteOrder::kBig;
+  const bool numbers =
+      spec.symbol == Symbol::kInt || spec.symbol == Symbol::kTable || spec.symbol == Symbol::kFloat;
+  const int most = spec.symbol == Symbol::kBase3
+                       ? trits_of(law.word_bits)
+                       : law.word_bits / (spec.symbol == Symbol::kBitPlanes ? 1 : spec.bits);
+  const int64_t way = roll(0, 5);
+  if (way == 0 && numbers) {
+    law.bitstream = coin() ? Bitstream::kLsbFirst : Bitstream::kMsbFirst;
+    if (law.unit == UnitScope::kBlock) law.block_elements = roll(1, 40);
+  } else if (way == 1 && numbers && spec.bits > 1) {
+    const auto low = static_cast<int>(roll(1, spec.bits - 1));
+    law.sub_planes = {low, spec.bits - low};
+    random_slots(spec, 1);
+    if (law.slot_order == SlotOrder::kExplicit) {
+      law.slot_order = SlotOrder::kLowFirst;
+      law.explicit_order.clear();
+    }
+  } else if (way == 2) {
+    random_sections(spec, most);
+  } else {
+    random_slots(spec, most);
+  }
+}
+
+void random_fields(PackingSpec& spec) {
+  Law& law = spec.law;
+  const bool one_tensor = law.sub_planes.empty() && spec.planes.empty();
+  if (!one_tensor || dtype_size(spec.container) != 1 || coin()) return;
+  const auto around = [&](bool with_scale) {
+    std::vector<Field> fields = {{FieldKind::kCodes, DType::kU8, 0}};
+    const auto add = [&](Field field) {
+      fields.insert(coin() ? fields.begin() : fields.end(), field);
+    };
+    if (with_scale) add({FieldKind::kScale, spec.scale.dtype, 1});
+    if (coin()) add({FieldKind::kPadding, DType::kU8, roll(1, 5)});
+    return fields;
+  };
+  spec.scale.dtype = coin() ? DType::kF16 : DType::kF32;
+  const bool contiguous = is_contiguous(spec);
+  const bool flat_kn = spec.orient == Orientation::kKN && law.axis == Axis::kFlat;
+  const bool block = law.unit == UnitScope::kBlock && contiguous && !flat_kn;
+  const bool line = law.unit != UnitScope::kTensor && contiguous && law.axis != Axis::kFlat;
+  const int64_t where = roll(0, 2);
+  if (where == 0 && block) {
+    law.fields = around(true);
+    spec.scale.place = Scale::Place::kBlock;
+    spec.scale.index = Scale::Index::kBlock;
+  } else if (where == 1 && line) {
+    (law.unit == UnitScope::kBlock ? law.line_fields : law.fields) = around(true);
+    spec.scale.place = Scale::Place::kLine;
+    spec.scale.index = law.axis == Axis::kN ? Scale::Index::kColumn : Scale::Index::kRow;
+    if (law.unit == UnitScope::kBlock && coin()) law.fields = around(false);
+  } else {
+    law.tensor_fields = around(true);
+    spec.scale.place = Scale::Place::kTail;
+    spec.scale.index = Scale::Index::kTensor;
+  }
+  if (coin()) {  // a minimum beside the scale
+    auto& fields = !law.tensor_fields.empty() ? law.tensor_fields
+                   : !law.line_fields.empty() ? law.line_fields
+                                              : law.fields;
+    spec.zero.kind =
+        pick<Zero::Kind>({Zero::Kind::kFloat, Zero::Kind::kFloatBias, Zero::Kind::kFloatShift});
+    spec.zero.dtype = DType::kF16;
+    fields.push_back({FieldKind::kMin, DType::kF16, 1});
+  }
+}
+
+int64_t random_divisor(int64_t value) {
+  std::vector<int64_t> divisors;
+  for (int64_t d = 1; d <= value; ++d) {
+    if (value % d == 0) divisors.push_back(d);
+  }
+  return pick(divisors);
+}
+
+void random_scale(PackingSpec& spec, int64_t rows, int64_t cols) {
+  Scale& scale = spec.scale;
+  using Index = Scale::Index;
+  if (scale.place == Scale::Place::kTensor) {
+    std::vector<Index> choices = {Index::kNone,     Index::kTensor,  Index::kRow,    Index::kColumn,
+                                  Index::kRowGroup, Index::kRankOne, Index::kSegment};
+    if (spec.orient == Orientation::kNK) {
+      choices.push_back(Index::kFlatBlock);
+      choices.push_back(Index::kModulo);
+    }
+    const bool flat_kn = spec.orient == Orientation::kKN && spec.law.axis == Axis::kFlat;
+    if (spec.law.unit == UnitScope::kBlock && !flat_kn) choices.push_back(Index::kBlock);
+    scale.index = pick(choices);
+    scale.dtype = pick<DType>(
+        {DType::kF16, DType::kBF16, DType::kF32, DType::kF8E4M3, DType::kF8E8M0, DType::kF64});
+  }
+  scale.op =
+      pick<Scale::Op>({Scale::Op::kMultiply, Scale::Op::kDivide, Scale::Op::kMultiplyPowerOfTwo});
+  if (scale.index == Index::kRankOne) scale.op = Scale::Op::kMultiply;
+  if (scale.op == Scale::Op::kMultiplyPowerOfTwo && scale.place == Scale::Place::kTensor &&
+      coin()) {
+    scale.dtype = DType::kI8;
+  }
+  if (roll(0, 3) == 0) scale.factor = static_cast<double>(roll(1, 9)) / 127;
+  if (scale.index == Index::kRowGroup) {
+    scale.group = roll(-1, 9);
+    if (coin()) scale.layout = Scale::Layout::kTransposed;
+    spec.group_index = scale.group > 0 && coin();
+  }
+  if (scale.index == Index::kFlatBlock) scale.group = roll(1, 50);
+  if (scale.index == Index::kModulo) scale.group = random_divisor(rows * cols);
+  if (scale.index == Index::kBlock) scale.group = spec.law.block_elements;
+  if (scale.index == Index::kSegment) {
+    scale.segment_axis = coin() ? Axis::kN : Axis::kK;
+    scale.segments = random_divisor(scale.segment_axis == Axis::kN ? rows : cols);
+  }
+}
+
+void random_zero(PackingSpec& spec) {
+  Zero& zero = spec.zero;
+  if (zero.kind != Zero::Kind::kNone) return;  // already a field
+  zero.kind =
+      pick<Zero::Kind>({Zero::Kind::kNone, Zero::Kind::kConstant, Zero::Kind::kInteger,
+                        Zero::Kind::kFloat, Zero::Kind::kFloatBias, Zero::Kind::kFloatShift});
+  if (spec.scale.index == Scale::Index::kNone && zero.kind != Zero::Kind::kConstant) {
+    zero.kind = Zero::Kind::kNone;
+  }
+  if (zero.kind == Zero::Kind::kConstant) zero.value = roll(-9, 9);
+  if (zero.kind == Zero::Kind::kNone || zero.kind == Zero::Kind::kConstant) return;
+  if (zero.kind != Zero::Kind::kInteger) {
+    zero.dtype = pick<DType>({DType::kF16, DType::kBF16, DType::kF32});
+    return;
+  }
+  zero.stored_minus_one = coin();
+  zero.dtype = pick<DType>({DType::kI8, DType::kI16, DType::kI32});
+  const bool packable =
+      spec.scale.index == Scale::Index::kRow || spec.scale.index == Scale::Index::kRowGroup;
+  if (!packable || coin()) return;
+  zero.dtype = pick<DType>({DType::kU8, DType::kI32, DType::kI64});
+  zero.bits = static_cast<int>(roll(1, 8));
+  zero.packed_axis = coin() ? Axis::kN : Axis::kK;
+  zero.slot_order =
+      pick<SlotOrder>({SlotOrder::kLowFirst, SlotOrder::kHighFirst, SlotOrder::kExplicit});
+  if (zero.slot_order == SlotOrder::kExplicit) {
+    zero.explicit_order =
+        random_permutation(static_cast<int>(dtype_size(zero.dtype)) * 8 / zero.bits);
+  }
+}
+
+PackingSpec random_float_container(int64_t rows, int64_t cols) {
+  PackingSpec spec;
+  spec.symbol = Symbol::kFloatContainer;
+  spec.container = pick<DType>({DType::kF16, DType::kBF16, DType::kF32});
+  spec.bits = spec.law.word_bits = static_cast<int>(dtype_size(spec.container)) * 8;
+  spec.orient = coin() ? Orientation::kNK : Orientation::kKN;
+  spec.code_table =
+      pick<CodeTable>({CodeTable::list({-1.0, 0.0, 1.0}), CodeTable::list({0.0, 1.0, -1.0}),
+                       CodeTable::list({-1.0, 1.0})});
+  spec.scale.index = pick<Scale::Index>(
+      {Scale::Index::kTensor, Scale::Index::kRow, Scale::Index::kRowGroup, Scale::Index::kSegment});
+  spec.scale.place = Scale::Place::kImplicit;
+  if (spec.scale.index == Scale::Index::kRowGroup) spec.scale.group = roll(1, 9);
+  if (spec.scale.index == Scale::Index::kSegment) {
+    spec.scale.segment_axis = coin() ? Axis::kN : Axis::kK;
+    spec.scale.segments = random_divisor(spec.scale.segment_axis == Axis::kN ? rows : cols);
+  }
+  return spec;
+}
+
+// Whether the words of a line fill whole elements of the container.
+bool fills_container(const PackingSpec& spec, int64_t rows, int64_t cols) {
+  for (const PlaneWidth& plane : planes_of(spec)) {
+    if (!Layout::make(spec, plane, rows, cols).ok()) return false;
+  }
+  return true;
+}
+
+float random_number(DType dtype, Scale::Op op) {
+  if (dtype == DType::kF8E8M0) return std::ldexp(1.0F, static_cast<int>(roll(-5, 5)));
+  if (dtype == DType::kI8) return static_cast<float>(roll(-20, 20));
+  const auto magnitude = static_cast<float>(roll(1, 15)) / 4;
+  return coin() && op != Scale::Op::kMultiplyPowerOfTwo ? -magnitude : magnitude;
+}
+
+}  // namespace
+
+PackingSpec random_spec(int64_t rows, int64_t cols) {
+  PackingSpec spec;
+  spec.symbol = pick<Symbol>({Symbol::kInt, Symbol::kInt, Symbol::kTable, Symbol::kBase3,
+                              Symbol::kBitPlanes, Symbol::kFloat, Symbol::kFloatContainer});
+  if (spec.symbol == Symbol::kFloatContainer) return random_float_container(rows, cols);
+  spec.orient = coin() ? Orientation::kNK : Orientation::kKN;
+  spec.bits = static_cast<int>(roll(1, 8));
+  if (spec.symbol == Symbol::kBase3) spec.bits = 0;
+  if (spec.symbol == Symbol::kBitPlanes) {
+    const int64_t roles = roll(0, 2);
+    if (roles == 0) spec.planes = {PlaneRole::kPositive, PlaneRole::kNegative};
+    if (roles == 1) spec.planes = {PlaneRole::kNonzero, PlaneRole::kSign};
+    if (roles == 2) spec.planes.assign(static_cast<size_t>(spec.bits), PlaneRole::kBit);
+    spec.bits = static_cast<int>(spec.planes.size());
+    spec.stacked_planes = spec.bits > 1 && coin();
+  }
+  random_law(spec);
+  spec.container = container_of(spec.law.word_bits);
+  if (spec.symbol == Symbol::kBase3) {
+    spec.digits.order = coin() ? Digits::Order::kLsbFirst : Digits::Order::kMsbFirst;
+    if (spec.law.word_bits == 8 && coin()) spec.digits.map = Digits::Map::kCeil256;
+    spec.digits.pad_digit = static_cast<int>(roll(0, 2));
+  } else {
+    spec.pad.code = static_cast<int>(roll(0, (1 << spec.bits) - 1));
+  }
+  spec.pad.scope = coin() ? Pad::Scope::kNone : Pad::Scope::kLine;
+  const bool by_roles = spec.symbol == Symbol::kBitPlanes && spec.planes[0] != PlaneRole::kBit;
+  spec.code_table = by_roles ? CodeTable::rule(CodeTable::Kind::kPlanes) : random_table(spec);
+  random_fields(spec);
+  random_scale(spec, rows, cols);
+  random_zero(spec);
+  if (!fills_container(spec, rows, cols)) spec.container = DType::kU8;
+  return spec;
+}
+
+PackingSpec random_spec_for_json() {
+  PackingSpec spec = random_spec(12, 12);
+  if (coin()) {
+    spec.pre.kind =
+        pick<Pre::Kind>({Pre::Kind::kRmsNorm, Pre::Kind::kColumnFactor, Pre::Kind::kHadamard});
+    if (spec.pre.kind == Pre::Kind::kHadamard) spec.pre.block = roll(1, 4096);
+  }
+  if (coin()) spec.post = pick<Post>({Post::kLayerNorm, Post::kInt8FakeQuant, Post::kResidualAdd});
+  if (coin()) {
+    spec.activation = pick<Activation>({Activation::kInt8Token, Activation::kInt8Static,
+                                        Activation::kOutlierSplit, Activation::kUndecidable});
+  }
+  if (coin()) spec.regroup = {static_cast<int>(roll(0, 1)), roll(0, 256)};
+  if (coin()) {
+    spec.row_map = {
+        pick<RowMap::Kind>({RowMap::Kind::kRopePermute, RowMap::Kind::kRopePermuteInverse}),
+        roll(1, 64)};
+  }
+  if (coin() && spec.law.fields.empty() && spec.law.line_fields.empty() &&
+      spec.law.sections.empty() && spec.scale.index != Scale::Index::kBlock) {
+    spec.law.unit = UnitScope::kTile;
+    spec.law.block_elements = 0;
+    spec.law.tile = {pick<TileMap::Kind>({TileMap::Kind::kBitnetGpu, TileMap::Kind::kTl1,
+                                          TileMap::Kind::kTl2, TileMap::Kind::kTmac}),
+                     roll(0, 99), roll(0, 99), roll(0, 99)};
+  }
+  if (spec.symbol == Symbol::kBase3 && spec.digits == Digits{} && coin()) {
+    spec.symbol = coin() ? Symbol::kPair : Symbol::kTriple;
+  }
+  return spec;
+}
+
+QuantMatrix random_matrix(const PackingSpec& spec, int64_t rows, int64_t cols) {
+  QuantMatrix matrix;
+  matrix.rows = rows;
+  matrix.cols = cols;
+  matrix.bits = spec.bits;
+  matrix.levels = levels_of(spec);
+  if (spec.symbol == Symbol::kFloatContainer) {
+    matrix.bits = matrix.levels.size() == 2 ? 1 : 2;
+    matrix.levels.resize(size_t{1} << matrix.bits);
+  }
+  if (spec.code_table.kind == CodeTable::Kind::kTensor) {
+    for (int code = 0; code < (1 << spec.bits); ++code) {
+      matrix.levels.emplace_back(static_cast<double>(roll(-40, 40)) / 8);
+    }
+  }
+  std::vector<uint8_t> usable;
+  for (size_t code = 0; code < matrix.levels.size(); ++code) {
+    if (matrix.levels[code]) usable.push_back(static_cast<uint8_t>(code));
+  }
+  for (int64_t i = 0; i < rows * cols; ++i) matrix.codes.push_back(pick(usable));
+  matrix.scale = matrix_scale(spec);
+  matrix.zero = spec.zero;
+  const auto layout = Layout::make(spec, planes_of(spec).front(), rows, cols);
+  const auto grid = scale_grid(spec, *layout, rows, cols);
+  for (int64_t i = 0; i < grid->count(); ++i) {
+    matrix.scales.push_back(random_number(spec.scale.dtype, spec.scale.op));
+  }
+  if (spec.scale.index == Scale::Index::kRankOne) {
+    for (int64_t k = 0; k < cols; ++k) {
+      matrix.column_scales.push_back(random_number(spec.scale.dtype, spec.scale.op));
+    }
+  }
+  if (spec.zero.kind != Zero::Kind::kNone && spec.zero.kind != Zero::Kind::kConstant) {
+    for (int64_t i = 0; i < grid->count(); ++i) {
+      matrix.zeros.push_back(
+          spec.zero.bits > 0 ? static_cast<float>(roll(0, (1 << spec.zero.bits) - 1))
+          : spec.zero.kind == Zero::Kind::kInteger ? static_cast<float>(roll(-9, 9))
+                                                   : random_number(spec.zero.dtype, spec.scale.op));
+    }
+  }
+  if (spec.group_index) {
+    for (int64_t k = 0; k < cols; ++k) {
+      matrix.group_index.push_back(static_cast<int32_t>(roll(0, grid->inner - 1)));
+    }
+  }
+  return matrix;
+}
+
+}  // namespace trilith::packing::testing
