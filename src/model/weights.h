@@ -3,10 +3,12 @@
 // widened from what is stored. Owns everything; immutable after load; big: moved, not copied.
 #pragma once
 
+#include <map>
 #include <string>
 #include <variant>
 #include <vector>
 
+#include "base/fingerprint.h"
 #include "base/result.h"
 #include "checkpoint/checkpoint.h"
 #include "model/format_sheet.h"
@@ -43,19 +45,24 @@ struct Weights {
   DenseMatrix embedding;
   std::vector<LayerWeights> layers;
   std::vector<float> final_norm;
-  Linear lm_head;  // a copy of the embedding when tied: weight empty, tied = true
+  Linear lm_head;  // when tied: a dense matrix without rows, and the embedding stands for it
   bool tied = false;
-  std::string fingerprint;  // hex, over all codes, scales and dense values
+  // Of the float32 values of each module (W[N, K] row-major, level times scale rounded once), under
+  // module_name, biases under module_name + ".bias": equal for one model in any two packings.
+  std::map<std::string, Fingerprint> module_fingerprints;
+  std::string fingerprint;  // hex, over module_fingerprints
 
-  // Bytes as stored, by kind, for reports.
+  // Bytes as stored, by kind, for reports. `packed` and `scales` are those of low-bit linears
+  // (a packed head counts as head), `dense` those of dense linears and biases.
   struct Bytes {
-    uint64_t packed = 0, scales = 0, embedding = 0, head = 0, norms = 0;
+    uint64_t packed = 0, scales = 0, dense = 0, embedding = 0, head = 0, norms = 0;
   };
   Bytes bytes;
 };
 
 struct LoadOptions {
-  bool unused_as_zero = false;
+  bool unused_as_zero = false;  // codes without a level count as 0 in place of an error
+  int threads = 0;              // that decode; 0: one a processor
 };
 
 // The packed linears by `sheet`; everything else under its own name in the checkpoint. Checks every
