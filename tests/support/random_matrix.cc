@@ -4,8 +4,8 @@
 #include <cmath>
 
 #include "base/check.h"
+#include "base/half.h"
 #include "packing/codec.h"
-#include "packing/numbers.h"
 
 namespace trilith::support {
 namespace {
@@ -14,6 +14,12 @@ using packing::PackingSpec;
 using packing::QuantMatrix;
 using packing::Scale;
 using packing::Zero;
+
+float rounded(DType dtype, float value) {
+  if (dtype == DType::kF16) return f32_from_f16(f16_from_f32(value));
+  if (dtype == DType::kBF16) return f32_from_bf16(bf16_from_f32(value));
+  return value;
+}
 
 // A matrix with all the right counts (scales, zeros, groups): what zero bytes decode to. Division
 // by a zero scale and codes without a level are kept out of the way.
@@ -38,7 +44,7 @@ QuantMatrix blank_matrix(const PackingSpec& spec, int64_t rows, int64_t cols) {
       const double position =
           (static_cast<double>(code) + 0.5) / static_cast<double>(levels.size());
       const auto level = static_cast<float>((position - 0.45) * (1 + position));
-      levels[code] = static_cast<double>(packing::round_to(spec.code_table.dtype, level));
+      levels[code] = static_cast<double>(rounded(spec.code_table.dtype, level));
     }
   }
   matrix->levels = std::move(levels);
@@ -89,7 +95,7 @@ float stored_scale(const Scale& scale, double effective) {
   double stored = effective / scale.factor;
   if (scale.op == Scale::Op::kDivide) stored = 1 / (effective * scale.factor);
   if (scale.op == Scale::Op::kMultiplyPowerOfTwo) stored = std::nearbyint(std::log2(stored));
-  return packing::round_to(scale.dtype, static_cast<float>(stored));
+  return rounded(scale.dtype, static_cast<float>(stored));
 }
 
 bool is_affine(Zero::Kind kind) {
@@ -133,7 +139,7 @@ QuantMatrix random_matrix(const PackingSpec& spec, int64_t rows, int64_t cols, d
                                                      : random.normal() * 0.3);
       if (integer_zero) value = std::nearbyint(std::max(value, 1.0));
       zero = spec.zero.bits > 0 ? static_cast<float>(value)
-                                : packing::round_to(spec.zero.dtype, static_cast<float>(value));
+                                : rounded(spec.zero.dtype, static_cast<float>(value));
     }
   }
   // The levels' own root mean square, zero points taken off.
@@ -158,7 +164,7 @@ QuantMatrix random_matrix(const PackingSpec& spec, int64_t rows, int64_t cols, d
     if (!is_affine(spec.zero.kind)) continue;
     const double shift = drawer.middle() * effective * (1 + 0.05 * random.normal());
     const double sign = spec.zero.kind == Zero::Kind::kFloatBias ? -1 : 1;
-    matrix.zeros[i] = packing::round_to(spec.zero.dtype, static_cast<float>(sign * shift));
+    matrix.zeros[i] = rounded(spec.zero.dtype, static_cast<float>(sign * shift));
   }
   return matrix;
 }
