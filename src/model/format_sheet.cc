@@ -86,7 +86,10 @@ Result<ModuleFormat> module_from(const Json& entry, std::string_view where) {
   }
   auto spec = packing::spec_from_json(entry["spec"]);
   if (!spec.ok()) {
-    return std::move(spec).error().with_context(fmt::format("the format sheet, {}.spec", where));
+    Error error = std::move(spec).error();
+    // On a command line a bad spec is a wrong call; in a file it is damage.
+    if (error.kind == ErrorKind::kUsage) error.kind = ErrorKind::kDamaged;
+    return std::move(error).with_context(fmt::format("the format sheet, {}.spec", where));
   }
   module.spec = std::move(spec).value();
   return module;
