@@ -30,6 +30,11 @@ PackingSpec k4(SlotOrder order, Levels levels, Scale scale) {
   return spec;
 }
 
+PackingSpec in_int8(PackingSpec spec) {
+  spec.container = DType::kI8;
+  return spec;
+}
+
 // One code in each byte.
 PackingSpec bytes(DType container, Levels levels) {
   PackingSpec spec;
@@ -190,7 +195,8 @@ std::vector<CatalogueRow> make_rows() {
       {"k4-high-m0p", "4 a byte along K, high first, {−1,0,+1}", generator,
        k4(high, offset_one(), row)},
       {"k4-high-twos", "4 a byte along K, high first, two's complement",
-       "torchao, prototype/quantized_training/bitnet.py", k4(high, twos_ternary(), tensor_bf16)},
+       "torchao, prototype/quantized_training/bitnet.py",
+       in_int8(k4(high, twos_ternary(), tensor_bf16))},
       {"k4-high-offset2", "4 a byte along K, high first, q−2", generator,
        k4(high, offset_two(), row)},
       {"u8-0pm", "one code a byte, {0,+1,−1}", generator, bytes(DType::kU8, zero_plus_minus())},

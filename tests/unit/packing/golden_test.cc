@@ -1,0 +1,108 @@
+// The golden vectors: one small matrix a named format, as its writer made it, with the writer's own
+// dense values (tools/make_golden_packing.py).
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "base/mapped_file.h"
+#include "checkpoint/safetensors.h"
+#include "matrices.h"
+#include "packing/catalogue.h"
+
+namespace trilith::packing {
+namespace {
+
+using testing::hex;
+
+std::string golden_path(std::string_view name) {
+  return std::string(TRILITH_SOURCE_DIR "/tests/golden/packing/") + std::string(name) +
+         ".safetensors";
+}
+
+class Golden : public ::testing::TestWithParam<const CatalogueRow*> {};
+
+TEST_P(Golden, DecodesToTheWritersValuesAndEncodesToItsBytes) {
+  const CatalogueRow& row = *GetParam();
+  auto file = MappedFile::open(golden_path(row.name));
+  ASSERT_TRUE(file.ok()) << file.error().to_string();
+  const auto content = checkpoint::parse_safetensors(file->bytes(), file->path());
+  ASSERT_TRUE(content.ok()) << content.error().to_string();
+  for (const char* const key : {"format", "writer", "writer_version"}) {
+    const std::string* const value = content->metadata[key].as_string();
+    ASSERT_NE(value, nullptr) << key;
+    EXPECT_FALSE(value->empty()) << key;
+  }
+  EXPECT_EQ(*content->metadata["format"].as_string(), row.name);
+
+  TensorsByRole tensors;
+  TensorView dense;
+  for (const TensorView& tensor : content->tensors) {
+    if (tensor.name == "dense") {
+      dense = tensor;
+    } else {
+      tensors[tensor.name] = tensor;
+    }
+  }
+  ASSERT_EQ(dense.shape.size(), 2U);
+  const auto matrix = decode(row.spec, tensors, dense.shape[0], dense.shape[1]);
+  ASSERT_TRUE(matrix.ok()) << matrix.error().to_string();
+  EXPECT_EQ(matrix->dense(), to_floats(dense));
+  EXPECT_EQ(matrix->unused_codes().count, 0);
+
+  // From codes and scales alone.
+  QuantMatrix bare;
+  bare.rows = matrix->rows;
+  bare.cols = matrix->cols;
+  bare.bits = matrix->bits;
+  bare.codes = matrix->codes;
+  bare.scale = matrix->scale;
+  bare.scales = matrix->scales;
+  if (row.spec.symbol == Symbol::kFloatContainer) bare.levels = matrix->levels;
+  const auto stored = encode(row.spec, bare);
+  ASSERT_TRUE(stored.ok()) << stored.error().to_string();
+  ASSERT_EQ(stored->size(), tensors.size());
+  for (const auto& [role, tensor] : *stored) {
+    EXPECT_EQ(tensor.dtype, tensors.at(role).dtype) << role;
+    EXPECT_EQ(hex(tensor.bytes), hex(tensors.at(role).bytes)) << role;
+  }
+}
+
+// N and K from the codes tensor, where nothing pads them.
+TEST_P(Golden, ShapeFromTheCodes) {
+  const CatalogueRow& row = *GetParam();
+  const auto stored = stored_layout(row.spec, 40, 2560);
+  ASSERT_TRUE(stored.ok()) << stored.error().to_string();
+  const StoredTensor& codes = stored->at("codes");
+  const auto shape = logical_shape(row.spec, TensorView{"w", codes.dtype, codes.shape, {}});
+  if (!row.spec.law.tensor_fields.empty()) {  // a flat buffer does not tell its rows
+    EXPECT_FALSE(shape.ok());
+    return;
+  }
+  ASSERT_TRUE(shape.ok()) << shape.error().to_string();
+  EXPECT_EQ(*shape, (std::pair<int64_t, int64_t>{40, 2560}));
+}
+
+std::vector<const CatalogueRow*> all_rows() {
+  std::vector<const CatalogueRow*> rows;
+  for (const CatalogueRow& row : catalogue()) rows.push_back(&row);
+  return rows;
+}
+
+std::string name_of_row(const ::testing::TestParamInfo<const CatalogueRow*>& row) {
+  std::string name(row.param->name);
+  std::replace(name.begin(), name.end(), '-', '_');
+  return name;
+}
+
+INSTANTIATE_TEST_SUITE_P(Catalogue, Golden, ::testing::ValuesIn(all_rows()), name_of_row);
+
+TEST(GoldenFolder, HoldsNothingElse) {
+  for (const auto& entry :
+       std::filesystem::directory_iterator(TRILITH_SOURCE_DIR "/tests/golden/packing")) {
+    if (entry.is_directory()) continue;
+    EXPECT_NE(find_format(entry.path().stem().string()), nullptr) << entry.path();
+  }
+}
+
+}  // namespace
+}  // namespace trilith::packing
