@@ -61,34 +61,43 @@ void insert_stream_code(const CodePlane& plane, std::span<std::byte> bytes, int6
 InvalidWords find_invalid_words(const CodePlane& plane, std::span<const std::byte> bytes) {
   InvalidWords invalid;
   const Layout& layout = plane.layout;
-  if (layout.law.is_bitstream()) return invalid;
-  const auto& bands = layout.law.bands();
-  if (std::none_of(bands.begin(), bands.end(), [&](const LineLaw::Band& band) {
-        return plane.words.can_be_invalid(band.slots);
-      })) {
-    return invalid;
-  }
-  for (const LineLaw::Band& band : bands) {
-    std::array<bool, 256> byte_is_valid{};
+  const LineLaw& law = layout.law;
+  if (law.is_bitstream()) return invalid;
+  const bool outer = layout.kind == Layout::Lines::kOuter;
+  for (const LineLaw::Band& band : law.bands()) {
+    if (!plane.words.can_be_invalid(band.slots)) continue;
+    std::array<uint8_t, 256> is_bad{};
     for (size_t byte = 0; byte < 256; ++byte) {
-      byte_is_valid[byte] = plane.words.is_valid(byte, band.slots);
+      is_bad[byte] = plane.words.is_valid(byte, band.slots) ? 0 : 1;
     }
-    for (int64_t line = 0; line < layout.lines; ++line) {
-      for (int64_t unit = 0; unit < layout.law.units(); ++unit) {
-        const int64_t last = band.first_word + band.words();
-        for (int64_t word = band.first_word; word < last; ++word) {
-          const std::byte* const at = bytes.data() + layout.word_offset(line, unit, word);
-          const uint64_t value = plane.law.word_bits == 8
-                                     ? static_cast<uint64_t>(*at)
-                                     : load_word(at, plane.law.word_bits, plane.law.byte_order);
-          const bool valid = plane.law.word_bits == 8 ? byte_is_valid[value]
-                                                      : plane.words.is_valid(value, band.slots);
-          if (valid) continue;
-          const int64_t element = layout.law.element({unit, word, 0});
-          if (invalid.count++ == 0 && element >= 0) {
-            invalid.first = layout.stored_index(line, element);
-            invalid.word = value;
-          }
+    // `count` words that lie together: `word` and its successors in one unit, or the same word of
+    // all lines.
+    const auto check_run = [&](int64_t line, int64_t unit, int64_t word, int64_t count) {
+      const std::byte* const run = bytes.data() + layout.word_offset(line, unit, word);
+      if (plane.law.word_bits == 8) {
+        unsigned bad = 0;
+        for (int64_t i = 0; i < count; ++i) bad |= is_bad[static_cast<size_t>(run[i])];
+        if (bad == 0) return;
+      }
+      for (int64_t i = 0; i < count; ++i) {
+        const uint64_t value =
+            load_word(run + i * layout.word_bytes, plane.law.word_bits, plane.law.byte_order);
+        if (plane.words.is_valid(value, band.slots)) continue;
+        const int64_t element = law.element({unit, outer ? word : word + i, 0});
+        if (invalid.count++ == 0 && element >= 0) {
+          invalid.first = layout.stored_index(outer ? line + i : line, element);
+          invalid.word = value;
+        }
+      }
+    };
+    for (int64_t unit = 0; unit < law.units(); ++unit) {
+      if (outer) {
+        for (int64_t word = 0; word < band.words(); ++word) {
+          check_run(0, unit, band.first_word + word, layout.lines);
+        }
+      } else {
+        for (int64_t line = 0; line < layout.lines; ++line) {
+          check_run(line, unit, band.first_word, band.words());
         }
       }
     }
@@ -119,8 +128,15 @@ void extract_codes_by_law(const CodePlane& plane, std::span<const std::byte> byt
 
 void extract_codes(const CodePlane& plane, std::span<const std::byte> bytes,
                    std::span<uint8_t> codes) {
-  if (plane.shift == 0 && extract_codes_fast(plane, bytes, codes)) return;
-  extract_codes_by_law(plane, bytes, codes);
+  if (plane.shift == 0) {
+    if (!extract_codes_fast(plane, bytes, codes)) extract_codes_by_law(plane, bytes, codes);
+    return;
+  }
+  std::vector<uint8_t> part(codes.size());
+  if (!extract_codes_fast(plane, bytes, part)) return extract_codes_by_law(plane, bytes, codes);
+  for (size_t i = 0; i < codes.size(); ++i) {
+    codes[i] = static_cast<uint8_t>(codes[i] | (part[i] << plane.shift));
+  }
 }
 
 void insert_codes(const CodePlane& plane, std::span<const uint8_t> codes, uint8_t pad,

@@ -33,7 +33,8 @@ void extract_codes(const CodePlane& plane, std::span<const std::byte> bytes,
                    std::span<uint8_t> codes);
 void extract_codes_by_law(const CodePlane& plane, std::span<const std::byte> bytes,
                           std::span<uint8_t> codes);
-// The fast loops alone: false when there is none for this plane. `codes` must be zero.
+// The fast loops alone, without the shift: false when there is none for this plane. `codes` must
+// be zero.
 bool extract_codes_fast(const CodePlane& plane, std::span<const std::byte> bytes,
                         std::span<uint8_t> codes);
 

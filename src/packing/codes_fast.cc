@@ -45,11 +45,6 @@ class SlotReader {
   std::array<uint8_t, 256> table_{};
 };
 
-bool readable(const CodePlane& plane) {
-  if (plane.law.byte_order != ByteOrder::kLittle || plane.layout.law.is_bitstream()) return false;
-  return plane.law.word_bits == 8 || (plane.law.word_bits == 32 && !plane.words.is_base3());
-}
-
 // Runs of at least this many words pay for a SlotReader call.
 constexpr int64_t kShortestRun = 8;
 
@@ -78,6 +73,14 @@ void extract_strided(const CodePlane& plane, const std::byte* bytes, uint8_t* co
       }
     }
   }
+}
+
+// Whether the fields of a wide word are those of its bytes one after the other.
+bool reads_as_bytes(const CodePlane& plane, const LineLaw::Band& band) {
+  if (plane.law.word_bits == 8) return true;
+  return !plane.words.is_base3() && plane.law.byte_order == ByteOrder::kLittle &&
+         plane.law.slot_order == SlotOrder::kLowFirst && 8 % plane.width.width == 0 &&
+         band.slots * plane.width.width == plane.law.word_bits;
 }
 
 // Bytes that hold `slots` neighbours each.
@@ -113,41 +116,41 @@ void extract_adjacent(const CodePlane& plane, const std::byte* bytes, uint8_t* c
 
 bool extract_codes_fast(const CodePlane& plane, std::span<const std::byte> bytes,
                         std::span<uint8_t> codes) {
-  if (plane.shift != 0 || !readable(plane)) return false;
   const auto& bands = plane.layout.law.bands();
+  const bool outer = plane.layout.kind == Layout::Lines::kOuter;
+  if (plane.layout.law.is_bitstream()) return false;
+  if (!outer && bands.size() == 1 && bands[0].stride == 1 && reads_as_bytes(plane, bands[0])) {
+    const int slots = plane.law.word_bits == 8 ? bands[0].slots : 8 / plane.width.width;
+    switch (slots) {
+      case 1:
+        extract_adjacent<1>(plane, bytes.data(), codes.data());
+        return true;
+      case 2:
+        extract_adjacent<2>(plane, bytes.data(), codes.data());
+        return true;
+      case 4:
+        extract_adjacent<4>(plane, bytes.data(), codes.data());
+        return true;
+      case 5:
+        extract_adjacent<5>(plane, bytes.data(), codes.data());
+        return true;
+      case 8:
+        extract_adjacent<8>(plane, bytes.data(), codes.data());
+        return true;
+      default:
+        return false;
+    }
+  }
+  const bool readable =
+      plane.law.word_bits == 8 || (plane.law.word_bits == 32 && !plane.words.is_base3() &&
+                                   plane.law.byte_order == ByteOrder::kLittle);
   const bool long_runs =
-      plane.layout.kind == Layout::Lines::kOuter
-          ? plane.layout.inner >= kShortestRun
-          : std::all_of(bands.begin(), bands.end(), [&](const LineLaw::Band& band) {
-              return band.stride >= kShortestRun || plane.layout.law.bands().size() > 1;
-            });
-  if (long_runs) {
-    extract_strided(plane, bytes.data(), codes.data());
-    return true;
-  }
-  if (plane.layout.kind == Layout::Lines::kOuter || bands.size() != 1 ||
-      bands.front().stride != 1 || plane.law.word_bits != 8) {
-    return false;
-  }
-  switch (bands.front().slots) {
-    case 1:
-      extract_adjacent<1>(plane, bytes.data(), codes.data());
-      return true;
-    case 2:
-      extract_adjacent<2>(plane, bytes.data(), codes.data());
-      return true;
-    case 4:
-      extract_adjacent<4>(plane, bytes.data(), codes.data());
-      return true;
-    case 5:
-      extract_adjacent<5>(plane, bytes.data(), codes.data());
-      return true;
-    case 8:
-      extract_adjacent<8>(plane, bytes.data(), codes.data());
-      return true;
-    default:
-      return false;
-  }
+      outer ? plane.layout.inner >= kShortestRun
+            : std::any_of(bands.begin(), bands.end(),
+                          [](const LineLaw::Band& band) { return band.stride >= kShortestRun; });
+  if (!readable || !long_runs) return false;
+  extract_strided(plane, bytes.data(), codes.data());
+  return true;
 }
 
 }  // namespace trilith::packing
