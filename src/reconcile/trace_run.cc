@@ -8,45 +8,10 @@
 #include "base/build_info.h"
 #include "base/fingerprint.h"
 #include "base/log.h"
-#include "model/roles.h"
 #include "reference/reference.h"
 
 namespace trilith::reconcile {
 namespace {
-
-using model::ModuleId;
-using model::Role;
-
-const std::vector<float>& norm_gain(const model::Weights& weights, const ModuleId& id) {
-  if (id.role == Role::kFinalNorm) return weights.final_norm;
-  const model::LayerWeights& layer = weights.layers[static_cast<size_t>(id.layer)];
-  switch (id.role) {
-    case Role::kInputNorm:
-      return layer.input_norm;
-    case Role::kPostNorm:
-      return layer.post_norm;
-    case Role::kAttnSubNorm:
-      return layer.attn_sub_norm;
-    case Role::kFfnSubNorm:
-      return layer.ffn_sub_norm;
-    default:
-      TRILITH_CHECK(false);
-  }
-}
-
-Fingerprint linear_fingerprint(const model::Linear& linear) {
-  if (const auto* packed = std::get_if<packing::QuantMatrix>(&linear.weight)) {
-    return fingerprint(packed->dense());
-  }
-  return fingerprint(std::get<model::DenseMatrix>(linear.weight).values);
-}
-
-Fingerprint module_fingerprint(const model::Weights& weights, const ModuleId& id) {
-  if (id.role == Role::kEmbedding) return fingerprint(weights.embedding.values);
-  if (id.role == Role::kLmHead) return linear_fingerprint(weights.lm_head);
-  if (!model::is_linear(id.role)) return fingerprint(norm_gain(weights, id));
-  return linear_fingerprint(weights.layers[static_cast<size_t>(id.layer)].linear(id.role));
-}
 
 Status check_points(const reference::Reference& reference, const TraceOptions& options) {
   for (const std::string& wanted : options.points) {
@@ -72,11 +37,9 @@ Status check_points(const reference::Reference& reference, const TraceOptions& o
 
 Json weight_fingerprints(const model::Weights& weights) {
   Json::Object modules;
-  for (const ModuleId& id : model::modules_of(weights.spec)) {
-    const Fingerprint print = module_fingerprint(weights, id);
-    modules.emplace_back(
-        model::module_name(id),
-        Json::object({{"ordered", hex64(print.ordered)}, {"multiset", hex64(print.multiset)}}));
+  for (const auto& [name, print] : weights.module_fingerprints) {
+    modules.emplace_back(name, Json::object({{"ordered", hex64(print.ordered)},
+                                             {"multiset", hex64(print.multiset)}}));
   }
   return Json(std::move(modules));
 }

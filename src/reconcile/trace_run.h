@@ -28,8 +28,8 @@ struct TraceOrigin {
   std::string version;           // of this program
 };
 
-// Fingerprints of every module's decoded values, row-major: {module: {"ordered", "multiset"}}. Two
-// packings of the same weights agree; "multiset" also survives a permutation.
+// {module: {"ordered", "multiset"}} of every module's decoded values. Two packings of the same
+// weights agree; "multiset" also survives a permutation.
 Json weight_fingerprints(const model::Weights& weights);
 // "F16" when all scales are stored so, "mixed", or null when nothing is packed.
 Json scale_dtype(const model::FormatSheet& sheet);

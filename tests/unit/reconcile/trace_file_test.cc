@@ -205,6 +205,8 @@ TEST_F(TraceFiles, DamagedTracesAreRefused) {
   EXPECT_FALSE(opens());
   write_tensors({good}, "{\"rows\": {\"p0\": [1, 0]}}");
   EXPECT_FALSE(opens());
+  write_tensors({good}, "{\"rows\": {\"p0\": [1, 1]}}");
+  EXPECT_FALSE(opens());
   write_tensors({good}, "{\"rows\": {\"p0\": [2]}}");
   EXPECT_FALSE(opens());
   write_tensors({good}, "{\"rows\": {\"p0\": 1}}");
