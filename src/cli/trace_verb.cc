@@ -1,0 +1,149 @@
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "base/log.h"
+#include "base/mapped_file.h"
+#include "base/thread_pool.h"
+#include "cli/verb.h"
+#include "model/open_model.h"
+#include "reconcile/prompts.h"
+#include "reconcile/trace_run.h"
+#include "reference/reference.h"
+
+namespace trilith::cli {
+namespace {
+
+struct TraceArguments {
+  std::string model;
+  std::string sheet;
+  std::string prompts;
+  std::string ids;
+  std::string output;
+  std::string backend = "reference";
+  std::string mode;
+  std::string level = "full";
+  std::vector<std::string> points;
+  int64_t full_prompts = -1;
+  int64_t rows = 8;
+  uint64_t seed = 0;
+  int64_t max_tokens = 0;
+  int threads = 0;
+};
+
+Result<std::vector<reconcile::TracedPrompt>> read_ids(const std::string& path) {
+  TRILITH_ASSIGN_OR_RETURN(const std::string text, read_text_file(path));
+  auto lists = reconcile::parse_id_lists(text);
+  if (!lists.ok()) return std::move(lists).error().with_file(path);
+  std::vector<reconcile::TracedPrompt> prompts;
+  for (std::vector<int32_t>& ids : *lists) prompts.push_back({"", std::move(ids)});
+  return prompts;
+}
+
+Result<std::vector<reconcile::TracedPrompt>> read_texts(const std::string& path,
+                                                        const text::Tokenizer& tokenizer) {
+  TRILITH_ASSIGN_OR_RETURN(const std::string text, read_text_file(path));
+  auto texts = reconcile::parse_prompts(text);
+  if (!texts.ok()) return std::move(texts).error().with_file(path);
+  std::vector<reconcile::TracedPrompt> prompts;
+  for (std::string& prompt : *texts) {
+    auto ids = tokenizer.encode(prompt);
+    if (!ids.ok()) {
+      return std::move(ids).error().with_file(path).with_context(
+          fmt::format("prompt {}", prompts.size()));
+    }
+    prompts.push_back({std::move(prompt), std::move(*ids)});
+  }
+  return prompts;
+}
+
+Status run_trace(const TraceArguments& arguments) {
+  TRILITH_ASSIGN_OR_RETURN(const reconcile::TraceLevel level,
+                           reconcile::level_from_name(arguments.level));
+  model::OpenOptions open;
+  open.sheet = arguments.sheet;
+  open.load.threads = arguments.threads;
+  TRILITH_ASSIGN_OR_RETURN(const model::LoadedModel model,
+                           model::open_model(arguments.model, open));
+  reference::Mode mode = reference::Reference::default_mode(model.weights.spec);
+  if (!arguments.mode.empty()) {
+    TRILITH_ASSIGN_OR_RETURN(mode, reference::mode_from_name(arguments.mode));
+  }
+  reconcile::TraceOrigin origin{&model.weights, &model.sheet, model.checkpoint.config(), "",
+                                TRILITH_VERSION};
+  std::vector<reconcile::TracedPrompt> prompts;
+  if (!arguments.ids.empty()) {
+    TRILITH_ASSIGN_OR_RETURN(prompts, read_ids(arguments.ids));
+  } else if (model.tokenizer) {
+    origin.tokenizer_sha256 = model.tokenizer_sha256;
+    TRILITH_ASSIGN_OR_RETURN(prompts, read_texts(arguments.prompts, *model.tokenizer));
+  } else {
+    return Error::usage("the model has no tokenizer.json, so texts cannot be read")
+        .with_file(model.checkpoint.folder())
+        .with_hint("give token ids with --ids");
+  }
+  for (reconcile::TracedPrompt& prompt : prompts) {
+    const auto limit = static_cast<size_t>(arguments.max_tokens);
+    if (limit > 0 && prompt.ids.size() > limit) prompt.ids.resize(limit);
+  }
+  reconcile::TraceOptions options;
+  options.level = level;
+  options.full_prompts = arguments.full_prompts;
+  options.sampled_rows = arguments.rows;
+  options.seed = arguments.seed;
+  options.points = arguments.points;
+  ThreadPool pool(arguments.threads);
+  return reconcile::trace_reference(origin, prompts, mode, options, pool, arguments.output);
+}
+
+}  // namespace
+
+void add_trace_verb(CLI::App& app, Outcome& outcome) {
+  CLI::App* verb =
+      app.add_subcommand("trace", "Record what a model computes at every point, as safetensors");
+  auto arguments = std::make_shared<TraceArguments>();
+  verb->add_option("model", arguments->model, "Directory or safetensors file")->required();
+  auto* prompts = verb->add_option("--prompts", arguments->prompts,
+                                   "Texts: one a line, or JSON lines {\"prompt\": …}");
+  auto* ids = verb->add_option("--ids", arguments->ids, "Token ids: JSON lines of integer lists");
+  prompts->excludes(ids);
+  verb->add_option("-o,--output", arguments->output, "The trace to write")->required();
+  verb->add_option("--sheet", arguments->sheet, "Format sheet of the packed weights");
+  verb->add_option("--backend", arguments->backend, "What computes: reference (double precision)")
+      ->check(CLI::IsMember({"reference"}))
+      ->capture_default_str();
+  verb->add_option("--mode", arguments->mode,
+                   "Activations of packed linears; default: as the model was trained, else a16")
+      ->check(CLI::IsMember({"f32", "a8", "a16"}));
+  verb->add_option("--level", arguments->level, "Which rows are stored; summaries are always")
+      ->check(CLI::IsMember({"fingerprint", "sampled", "full"}))
+      ->capture_default_str();
+  verb->add_option("--full-prompts", arguments->full_prompts,
+                   "With --level full: store the first N prompts whole and sample the others")
+      ->check(CLI::NonNegativeNumber);
+  verb->add_option("--rows", arguments->rows, "Rows stored of a sampled prompt")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  verb->add_option("--seed", arguments->seed, "Chooses the sampled rows")->capture_default_str();
+  verb->add_option("--points", arguments->points,
+                   "Store only these points (q_proj,attn,logits …), in every layer")
+      ->delimiter(',');
+  verb->add_option("--max-tokens", arguments->max_tokens, "Cut every prompt to N tokens")
+      ->check(CLI::PositiveNumber);
+  verb->add_option("--threads", arguments->threads, "Threads; 0: one a processor")
+      ->check(CLI::Range(0, 1024))
+      ->capture_default_str();
+  verb->footer(examples(
+      {"trilith trace models/sample --prompts texts.txt -o trace.safetensors",
+       "trilith trace MODEL --ids ids.jsonl --mode f32 --level sampled -o t.safetensors"}));
+  verb->callback([arguments, &outcome] {
+    if (arguments->prompts.empty() && arguments->ids.empty()) {
+      outcome.exit_code = report_error(Error::usage("give --prompts or --ids"));
+      return;
+    }
+    const Status status = run_trace(*arguments);
+    if (!status.ok()) outcome.exit_code = report_error(status.error());
+  });
+}
+
+}  // namespace trilith::cli
