@@ -1,0 +1,42 @@
+"""Shared by the oracle tests: calling the program, and a place for figures to report."""
+
+from __future__ import annotations
+
+import os
+import pathlib
+import subprocess
+from collections.abc import Callable
+
+import pytest
+
+# transformers wraps BitNet's quantisers in torch.compile; eager gives the same function without a
+# compiler run of minutes. Must be set before torch is imported.
+os.environ.setdefault("TORCHDYNAMO_DISABLE", "1")
+
+_figures: list[str] = []
+
+
+@pytest.fixture(scope="session")
+def trilith(program: pathlib.Path) -> Callable[..., subprocess.CompletedProcess[str]]:
+    """Runs the program; `code` is the exit status it must end with."""
+
+    def run(*arguments: object, code: int = 0) -> subprocess.CompletedProcess[str]:
+        command = [str(program), *map(str, arguments)]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=600)
+        assert done.returncode == code, f"{command} ended with {done.returncode}: {done.stderr}"
+        return done
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def report_figure() -> Callable[[str], None]:
+    """A line shown at the end of the run."""
+    return _figures.append
+
+
+def pytest_terminal_summary(terminalreporter) -> None:
+    if _figures:
+        terminalreporter.section("figures")
+        for line in _figures:
+            terminalreporter.write_line(line)
