@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
 """Holds every #include and every library dependency of src/ against the table of rooms.
 
-Three rules:
+Four rules:
   1. a room includes only itself and the rooms its row allows, by path from src/;
   2. a room links only rooms its row allows (DEPS in its CMakeLists.txt);
-  3. a library of others is included only where it is wrapped, never from a header other rooms see.
+  3. a library of others is included only where it is wrapped;
+  4. a public header, one that another room includes, leaks no library, directly or through the
+     headers it includes (base/, which everything sees, may use fmt).
 The table is read from docs/ARCHITECTURE.md; a room without a row there is refused.
 """
 
@@ -21,9 +23,11 @@ WRAPPED = [
     (r"\w+intrin\.h|arm_\w+\.h", r"kernels/(\w+/.*|float_environment\.h)",
      "intrinsics live in an instruction set's folder of kernels/"),
     (r"cuda", r"cuda/.*", "CUDA stays behind cuda/"),
-    (r"fmt/", r".*\.cc|base/.*\.h", "a public header formats nothing"),
     (r"(gtest|gmock|rapidcheck|benchmark)\b", r"", "test libraries stay outside src/"),
 ]
+
+# What a public header may not bring along: everything wrapped, and fmt outside base/.
+LEAKS = re.compile("|".join(pattern for pattern, _, _ in WRAPPED) + r"|fmt/")
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 DEPENDENCY = re.compile(r"\btrilith::(\w+)")
@@ -74,6 +78,29 @@ def check_file(path: pathlib.Path, findings: list[str]) -> int:
     return count
 
 
+def leaks_of_public_headers(sources: list[pathlib.Path]) -> list[str]:
+    """Rule 4. Headers are named as they are included, from src/."""
+    includes = {str(path.relative_to("src")): [
+        match.groups() for line in (ROOT / path).read_text().splitlines()
+        if (match := INCLUDE.match(line))] for path in sources}
+    seen_by = {}  # header -> a file of another room that sees it
+    for name, targets in includes.items():
+        for quote, target in targets:
+            if quote == '"' and target.split("/")[0] != name.split("/")[0]:
+                seen_by.setdefault(target, name)
+    waiting = list(seen_by)
+    while waiting:
+        header = waiting.pop()
+        for quote, target in includes.get(header, []):
+            if quote == '"' and target not in seen_by:
+                seen_by[target] = seen_by[header]
+                waiting.append(target)
+    return [f"src/{header}: <{target}> in a header that src/{user} sees: move it to a .cc"
+            for header, user in sorted(seen_by.items())
+            if not header.startswith(("base/", "kernels/float_environment"))
+            for quote, target in includes.get(header, []) if quote == "<" and LEAKS.match(target)]
+
+
 def check_dependencies(path: pathlib.Path, findings: list[str]) -> None:
     room = path.parts[1]
     for number, line in enumerate((ROOT / path).read_text().splitlines(), 1):
@@ -87,6 +114,7 @@ def check_dependencies(path: pathlib.Path, findings: list[str]) -> None:
 def main() -> None:
     findings: list[str] = []
     rooms, includes = set(), 0
+    sources = []
     for path in tracked_files():
         if path.parts[0] != "src" or len(path.parts) < 3:
             continue
@@ -95,8 +123,10 @@ def main() -> None:
         elif path.suffix in CXX_SUFFIXES:
             includes += check_file(path, findings)
             rooms.add(path.parts[1])
+            sources.append(path)
         elif path.name == "CMakeLists.txt":
             check_dependencies(path, findings)
+    findings += leaks_of_public_headers(sources)
     finish("includes", findings, f"{includes} includes in {len(rooms)} rooms")
 
 
