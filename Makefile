@@ -9,7 +9,7 @@ export PYTHON
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo build test test-cpp test-python full setup-demo setup-test setup-checks \
+.PHONY: help demo build test test-cpp test-python full sheet setup-demo setup-test setup-checks \
   checks format clean
 
 help:  ## list the targets
@@ -35,6 +35,10 @@ checks: setup-checks  ## format, includes, file rules, without building
 	@tools/check_format.sh
 	@python3 tools/check_includes.py
 	@python3 tools/check_files.py
+
+sheet: setup-demo  ## write the committed sheet of the sample anew (models/sample/SHEET.md)
+	@tools/build.sh $(BUILD) program $(JOBS)
+	@$(BUILD)/trilith inspect models/sample --md models/sample/SHEET.md
 
 full: setup-checks  ## everything long: .ci/run, slow tests, 10 minutes for each fuzz target, clang-tidy on all
 	@tools/full.sh

@@ -14,6 +14,7 @@ int run_program(int argc, char** argv) {
   Outcome outcome;
   add_trace_verb(app, outcome);
   add_doctor_verb(app, outcome);
+  add_inspect_verb(app, outcome);
   add_tokenize_verb(app, outcome);
   try {
     app.parse(argc, argv);

@@ -1,0 +1,105 @@
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/output_file.h"
+#include "cli/verb.h"
+#include "inspect/inspection.h"
+
+namespace trilith::cli {
+namespace {
+
+struct InspectArguments {
+  std::string path;
+  std::string json;
+  std::string markdown;
+  std::string unpack;
+  std::string probe;
+  std::vector<std::string> assume;
+  bool no_probe = false;
+  bool save = false;
+};
+
+Result<inspect::InspectOptions> options_from(const InspectArguments& arguments) {
+  inspect::InspectOptions options;
+  options.probe = !arguments.no_probe;
+  options.probe_text = arguments.probe;
+  for (const std::string& text : arguments.assume) {
+    const size_t equals = text.find('=');
+    if (equals == 0 || equals == std::string::npos) {
+      return Error::usage("--assume takes FIELD=VALUE")
+          .with_found(text)
+          .with_hint("for example --assume law.slot_order=low_first");
+    }
+    options.assume.emplace_back(text.substr(0, equals), text.substr(equals + 1));
+  }
+  return options;
+}
+
+// Everything the user asked to be written; the sheet goes first, so that it exists even when
+// unpacking fails.
+Status write_outputs(const InspectArguments& arguments, const inspect::Sheet& sheet,
+                     const checkpoint::Checkpoint* checkpoint) {
+  const Json json = to_json(sheet);
+  TRILITH_RETURN_IF_ERROR(write_json(arguments.json, json));
+  if (!arguments.markdown.empty()) {
+    TRILITH_RETURN_IF_ERROR(write_text_file(arguments.markdown, to_markdown(sheet)));
+  }
+  if (sheet.verdict == inspect::Verdict::kRefused || checkpoint == nullptr) return {};
+  if (arguments.save) {
+    TRILITH_RETURN_IF_ERROR(write_json(checkpoint->folder() + "/trilith_sheet.json", json));
+  }
+  if (!arguments.unpack.empty()) {
+    TRILITH_RETURN_IF_ERROR(inspect::unpack(*checkpoint, sheet, arguments.unpack));
+  }
+  return {};
+}
+
+Result<int> run_inspect(const InspectArguments& arguments) {
+  TRILITH_ASSIGN_OR_RETURN(const inspect::InspectOptions options, options_from(arguments));
+  const auto checkpoint = checkpoint::Checkpoint::open(arguments.path);
+  inspect::Sheet sheet;
+  if (checkpoint.ok()) {
+    TRILITH_ASSIGN_OR_RETURN(sheet, inspect::inspect_checkpoint(*checkpoint, options));
+  } else {
+    const int code = exit_code(checkpoint.error().kind);
+    if (code != exit_code(ErrorKind::kDamaged)) return checkpoint.error();
+    sheet = inspect::refused_sheet(checkpoint.error());
+  }
+  TRILITH_RETURN_IF_ERROR(
+      write_outputs(arguments, sheet, checkpoint.ok() ? &*checkpoint : nullptr));
+  if (arguments.json != "-" && arguments.markdown != "-") {
+    TRILITH_RETURN_IF_ERROR(write_text_file("-", inspect::summary(sheet)));
+  }
+  return sheet.verdict == inspect::Verdict::kIdentified ? 0 : exit_code(ErrorKind::kAmbiguous);
+}
+
+}  // namespace
+
+void add_inspect_verb(CLI::App& app, Outcome& outcome) {
+  CLI::App* verb = app.add_subcommand("inspect", "Work out how a checkpoint's weights are packed");
+  auto arguments = std::make_shared<InspectArguments>();
+  verb->add_option("PATH", arguments->path, "A model folder, *.safetensors or *.index.json")
+      ->required();
+  verb->add_option("--json", arguments->json, "Write the format sheet as JSON (- = stdout)");
+  verb->add_option("--md", arguments->markdown, "Write the format sheet as Markdown (- = stdout)");
+  verb->add_flag("--save", arguments->save, "Write trilith_sheet.json beside the weights");
+  verb->add_option("--unpack", arguments->unpack,
+                   "Write every packed matrix as F32 [N, K] to this safetensors file");
+  CLI::Option* text =
+      verb->add_option("--probe", arguments->probe, "Text whose loss decides between readings");
+  verb->add_flag("--no-probe", arguments->no_probe, "Decide by the bytes alone")->excludes(text);
+  verb->add_option("--assume", arguments->assume,
+                   "FIELD=VALUE: settle a field that the bytes leave open; may be repeated")
+      ->allow_extra_args(false);
+  verb->footer(
+      examples({"trilith inspect models/sample", "trilith inspect MODEL --json - --no-probe",
+                "trilith inspect MODEL --save --md SHEET.md",
+                "trilith inspect MODEL --assume scale.op=div --unpack dense.safetensors"}));
+  verb->callback([arguments, &outcome] {
+    const Result<int> code = run_inspect(*arguments);
+    outcome.exit_code = code.ok() ? *code : report_error(code.error());
+  });
+}
+
+}  // namespace trilith::cli

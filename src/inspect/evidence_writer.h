@@ -1,0 +1,22 @@
+// From figures to sheet entries: what is known of each field of a family and how, which readings
+// remain, and one module's numbers.
+#pragma once
+
+#include <optional>
+#include <set>
+#include <string>
+
+#include "inspect/decision.h"
+#include "inspect/sheet.h"
+
+namespace trilith::inspect {
+
+// `family.readings` ranked; `assumed`: fields that the user settled.
+FamilySheet write_family(const FamilySearch& family, const std::optional<ProbeScale>& probe,
+                         const std::set<std::string>& assumed);
+
+// Decodes the module under `spec` for its zero share, unused codes and scale range.
+Result<ModuleSheet> describe_module(const PackedModule& module, const packing::PackingSpec& spec,
+                                    const packing::PackingSpec* rival);
+
+}  // namespace trilith::inspect

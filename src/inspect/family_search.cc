@@ -1,0 +1,354 @@
+#include "inspect/family_search.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/fingerprint.h"
+#include "inspect/code_tables.h"
+#include "inspect/numbers.h"
+#include "inspect/overdispersion.h"
+#include "inspect/scale_direction.h"
+#include "packing/codec.h"
+
+namespace trilith::inspect {
+namespace {
+
+using packing::PackingSpec;
+using packing::Scale;
+
+// The p-value of an alignment can be as small as one in a thousand; a sample of the pairs that the
+// order touches is enough to measure it.
+constexpr int kPermutations = 999;
+constexpr size_t kPermutedPairs = 64;
+// What being a table that packers are known to write is worth: enough to order two readings that
+// nothing else tells apart, far from enough to decide.
+constexpr double kUsualTable = 0.1;
+
+using Codes = std::vector<std::vector<uint8_t>>;  // of each module, [rows, cols]
+
+Result<Codes> decode_all(const Arrangement& arrangement) {
+  Codes all;
+  for (const PackedModule& module : arrangement.modules) {
+    packing::TensorsByRole tensors;
+    for (const auto& [role, tensor] : module.stored) {
+      if (role.starts_with("codes")) tensors[role] = *tensor;
+    }
+    auto matrix = packing::decode(arrangement.geometry.spec, tensors, module.rows, module.cols);
+    if (!matrix.ok()) return std::move(matrix).error().with_tensor(module.name);
+    all.push_back(std::move(matrix->codes));
+  }
+  return all;
+}
+
+ByteHistogram count(const Codes& all) {
+  ByteHistogram histogram{};
+  for (const auto& codes : all) {
+    for (const uint8_t code : codes) ++histogram[code];
+  }
+  return histogram;
+}
+
+std::vector<std::array<uint32_t, 3>> count_rows(const Codes& all, const Arrangement& arrangement,
+                                                const std::vector<int>& codes) {
+  std::array<uint8_t, 256> position{};
+  position.fill(3);
+  for (size_t i = 0; i < 3; ++i) position[static_cast<size_t>(codes[i])] = static_cast<uint8_t>(i);
+  std::vector<std::array<uint32_t, 3>> rows;
+  for (size_t m = 0; m < all.size(); ++m) {
+    const auto width = static_cast<size_t>(arrangement.modules[m].cols);
+    for (size_t begin = 0; begin < all[m].size(); begin += width) {
+      std::array<uint32_t, 4> counts{};
+      for (size_t k = 0; k < width; ++k) ++counts[position[all[m][begin + k]]];
+      rows.push_back({counts[0], counts[1], counts[2]});
+    }
+  }
+  return rows;
+}
+
+std::vector<double> row_scales(const PackedModule& module, const Scale& scale, bool divide) {
+  const auto stored = module.stored.find("scale");
+  if (stored == module.stored.end() || scale.index != Scale::Index::kRow) return {};
+  std::vector<double> result;
+  for (const float value : to_floats(*stored->second)) {
+    result.push_back(divide ? 1.0 / value : value);
+  }
+  return result;
+}
+
+// What one cell (a way to hold codes in a byte) says about the alphabet; shared by arrangements.
+struct CellFinding {
+  Cell cell;
+  bool planes = false;
+  TernaryVerdict ternary;
+  BellVerdict bell;
+  ByteHistogram counts{};
+  double entropy = 0;
+  std::string error;
+  bool usable() const { return error.empty() && (ternary.ternary || bell.bell); }
+};
+
+class Search {
+ public:
+  Search(const std::vector<const CodeGroup*>& groups, const SearchContext& context)
+      : groups_(groups), context_(context) {}
+
+  FamilySearch run() {
+    ArrangementSearch arranged =
+        arrange(groups_, context_.sizes, context_.ids, context_.lone_tensors);
+    if (arranged.found.empty()) {
+      result_.module = arranged.module;
+      result_.refusal = arranged.reason;
+      return std::move(result_);
+    }
+    for (const CodeGroup* group : groups_) {
+      for (const Part* part : group->codes) {
+        if (part->summary->distinct > 1) continue;
+        result_.module = group->name;
+        result_.refusal =
+            fmt::format("every element of '{}' is {}", part->tensor->name, part->summary->min);
+        return std::move(result_);
+      }
+    }
+    for (Arrangement& arrangement : arranged.found) weigh(std::move(arrangement));
+    if (result_.readings.empty()) {
+      refuse();
+    } else {
+      std::stable_sort(
+          result_.readings.begin(), result_.readings.end(),
+          [](const Reading& a, const Reading& b) { return a.hypothesis.nats > b.hypothesis.nats; });
+      const size_t best = result_.readings.front().arrangement;
+      result_.alignments[best].p_value = measure_alignment(tested_[best], kPermutations).p_value;
+    }
+    return std::move(result_);
+  }
+
+ private:
+  void weigh(Arrangement arrangement) {
+    auto decoded = decode_all(arrangement);
+    if (!decoded.ok()) {
+      decode_error_ = decoded.error().to_string();
+      return;
+    }
+    const CellFinding& finding = judge_cell(arrangement.geometry, *decoded);
+    if (!finding.usable() || !is_new(arrangement, *decoded)) return;
+    const size_t index = result_.arrangements.size();
+    result_.arrangements.push_back(std::move(arrangement));
+    if (finding.cell == Cell::kFloats) {
+      weigh_floats(index, *decoded);
+    } else if (finding.ternary.ternary) {
+      weigh_ternary(index, finding, *decoded);
+    } else {
+      weigh_integers(index, finding, *decoded);
+    }
+  }
+
+  // Two arrangements may give the same matrices (stride 32 and quarters of 128 columns).
+  bool is_new(const Arrangement& arrangement, const Codes& decoded) {
+    Fingerprint all;
+    for (size_t m = 0; m < decoded.size(); ++m) {
+      all.add(static_cast<uint64_t>(arrangement.modules[m].rows));
+      for (const uint8_t code : decoded[m]) all.add(static_cast<uint64_t>(code));
+    }
+    if (std::find(seen_.begin(), seen_.end(), all) != seen_.end()) return false;
+    seen_.push_back(all);
+    return true;
+  }
+
+  const CellFinding& judge_cell(const Geometry& geometry, const Codes& decoded) {
+    const bool planes = geometry.code_tensors > 1;
+    for (const CellFinding& known : cells_) {
+      if (known.cell == geometry.cell && known.planes == planes && known.cell != Cell::kInline) {
+        return known;
+      }
+    }
+    CellFinding finding;
+    finding.cell = geometry.cell;
+    finding.planes = planes;
+    finding.counts = count(decoded);
+    finding.entropy = byte_entropy(finding.counts);
+    Alphabet alphabet = count_codes(finding.counts, Cell::kWholeByte);
+    finding.ternary = judge_ternary(alphabet);
+    if (geometry.cell == Cell::kWholeByte) finding.bell = judge_bell(finding.counts);
+    cells_.push_back(std::move(finding));
+    return cells_.back();
+  }
+
+  void weigh_ternary(size_t index, const CellFinding& finding, const Codes& decoded) {
+    const Arrangement& arrangement = result_.arrangements[index];
+    const std::vector<int>& codes = finding.ternary.codes;
+    std::array<uint64_t, 3> counts{};
+    for (size_t i = 0; i < 3; ++i) counts[i] = finding.counts[static_cast<size_t>(codes[i])];
+    const ZeroCodeFinding zero = find_zero_code(counts, count_rows(decoded, arrangement, codes));
+    if (result_.code_counts.empty()) {
+      result_.code_counts.assign(finding.counts.begin(), finding.counts.begin() + 4);
+      result_.codes = codes;
+      result_.zero = zero;
+    }
+    const int best_zero = codes[static_cast<size_t>(zero.zero)];
+    std::vector<double> level_squared(256, 1.0);
+    level_squared[static_cast<size_t>(best_zero)] = 0;
+    Measured measured = measure(arrangement, decoded, level_squared);
+    result_.alignments.push_back(measured.alignment);
+    tested_.push_back(std::move(measured.tested));
+    for (size_t i = 0; i < 3; ++i) {
+      const std::vector<TableChoice> tables = ternary_tables(arrangement.geometry, codes, codes[i]);
+      for (const TableChoice& table : tables) {
+        Hypothesis hypothesis;
+        hypothesis.spec = table.spec;
+        hypothesis.add("zero code", zero.nats[i]);
+        if (table.usual) hypothesis.add("usual table", kUsualTable);
+        finish(index, measured, hypothesis);
+      }
+    }
+  }
+
+  // The values are numbers already: nothing is open but the place of the scale.
+  void weigh_floats(size_t index, const Codes& decoded) {
+    const Arrangement& arrangement = result_.arrangements[index];
+    std::vector<double> level_squared(256);
+    level_squared[0] = level_squared[2] = 1;
+    Measured measured = measure(arrangement, decoded, level_squared);
+    result_.alignments.push_back(measured.alignment);
+    tested_.push_back(std::move(measured.tested));
+    Hypothesis hypothesis;
+    hypothesis.spec = arrangement.geometry.spec;
+    finish(index, measured, hypothesis);
+  }
+
+  void weigh_integers(size_t index, const CellFinding& finding, const Codes& decoded) {
+    const Arrangement& arrangement = result_.arrangements[index];
+    if (result_.code_counts.empty()) {
+      result_.code_counts.assign(finding.counts.begin(), finding.counts.end());
+    }
+    std::vector<double> level_squared(256);
+    for (int byte = 0; byte < 256; ++byte) {
+      const double level =
+          finding.bell.centre == 0 ? static_cast<int8_t>(byte) : byte - finding.bell.centre;
+      level_squared[static_cast<size_t>(byte)] = level * level;
+    }
+    Measured measured = measure(arrangement, decoded, level_squared);
+    result_.alignments.push_back(measured.alignment);
+    tested_.push_back(std::move(measured.tested));
+    Hypothesis hypothesis;
+    hypothesis.spec = byte_integers(arrangement.geometry, finding.bell.centre);
+    finish(index, measured, hypothesis);
+  }
+
+  struct Measured {
+    Alignment alignment;
+    std::vector<ProfilePair> tested;  // a sample, for the permutation test
+    double dispersion_nats = 0;
+    ScaleDirection direction;
+  };
+
+  Measured measure(const Arrangement& arrangement, const Codes& decoded,
+                   const std::vector<double>& level_squared) const {
+    Measured measured;
+    measured.direction = typical_direction(arrangement, decoded, level_squared);
+    const bool divide = measured.direction.nats_divide > measured.direction.nats_multiply;
+    std::vector<ProfiledModule> modules;
+    for (size_t m = 0; m < decoded.size(); ++m) {
+      const PackedModule& module = arrangement.modules[m];
+      ProfiledModule profiled;
+      profiled.id = module.id;
+      profiled.rows = module.rows;
+      profiled.cols = module.cols;
+      if (arrangement.scale) profiled.row_scale = row_scales(module, *arrangement.scale, divide);
+      profiled.profiles =
+          profile(decoded[m], module.rows, module.cols, level_squared, profiled.row_scale);
+      modules.push_back(std::move(profiled));
+      std::vector<uint8_t> nonzero(decoded[m].size());
+      for (size_t i = 0; i < nonzero.size(); ++i) nonzero[i] = level_squared[decoded[m][i]] > 0;
+      measured.dispersion_nats += measure_dispersion(nonzero, module.rows, module.cols).nats;
+    }
+    const auto pairs =
+        pair_profiles(modules, context_.plain, context_.heads, arrangement.geometry.spec.law.axis);
+    measured.alignment = measure_alignment(pairs, 0);
+    for (const ProfilePair& pair : pairs) {
+      if (pair.tested) measured.tested.push_back(pair);
+    }
+    const size_t step = measured.tested.size() / kPermutedPairs + 1;
+    for (size_t i = 0; i * step < measured.tested.size(); ++i) {
+      if (i > 0) measured.tested[i] = std::move(measured.tested[i * step]);
+    }
+    measured.tested.resize((measured.tested.size() + step - 1) / step);
+    return measured;
+  }
+
+  // Of the median module: a family's scales share one direction, so it counts once.
+  static ScaleDirection typical_direction(const Arrangement& arrangement, const Codes& decoded,
+                                          const std::vector<double>& level_squared) {
+    std::vector<ScaleDirection> directions;
+    for (size_t m = 0; m < decoded.size(); ++m) {
+      const PackedModule& module = arrangement.modules[m];
+      const auto stored = module.stored.find("scale");
+      if (stored == module.stored.end()) continue;
+      double sum = 0;
+      for (const uint8_t code : decoded[m]) sum += level_squared[code];
+      directions.push_back(judge_direction(to_floats(*stored->second),
+                                           sum / static_cast<double>(decoded[m].size()),
+                                           static_cast<double>(module.cols)));
+    }
+    if (directions.empty()) return {};
+    const auto middle = directions.begin() + static_cast<std::ptrdiff_t>(directions.size() / 2);
+    std::nth_element(directions.begin(), middle, directions.end(),
+                     [](const ScaleDirection& a, const ScaleDirection& b) {
+                       return a.gain_multiply < b.gain_multiply;
+                     });
+    return *middle;
+  }
+
+  // Adds what all tables of an arrangement share, once for each direction of the scale.
+  void finish(size_t index, const Measured& measured, Hypothesis hypothesis) {
+    hypothesis.add("alignment", measured.alignment.nats);
+    hypothesis.add("overdispersion", measured.dispersion_nats);
+    const std::optional<Scale>& scale = result_.arrangements[index].scale;
+    if (!scale) {
+      result_.readings.push_back({hypothesis, index});
+      return;
+    }
+    for (const Scale::Op op : {Scale::Op::kMultiply, Scale::Op::kDivide}) {
+      Reading reading{hypothesis, index};
+      reading.hypothesis.spec.scale = *scale;
+      reading.hypothesis.spec.scale.op = op;
+      reading.hypothesis.add("scale direction", op == Scale::Op::kMultiply
+                                                    ? measured.direction.nats_multiply
+                                                    : measured.direction.nats_divide);
+      result_.readings.push_back(std::move(reading));
+    }
+  }
+
+  // No reading: says what the codes look like instead.
+  void refuse() {
+    result_.module = groups_.front()->name;
+    if (cells_.empty()) {
+      result_.refusal = decode_error_;
+      return;
+    }
+    result_.refusal = "the codes fit no alphabet known here: ";
+    for (size_t i = 0; i < cells_.size(); ++i) {
+      if (i > 0) result_.refusal += "; ";
+      result_.refusal += fmt::format("as {}: {} (entropy {:.2f} bit)", cell_name(cells_[i].cell),
+                                     cells_[i].ternary.reason, cells_[i].entropy);
+    }
+  }
+
+  const std::vector<const CodeGroup*>& groups_;
+  const SearchContext& context_;
+  FamilySearch result_;
+  std::vector<CellFinding> cells_;
+  std::vector<Fingerprint> seen_;
+  std::vector<std::vector<ProfilePair>> tested_;  // parallel to result_.arrangements
+  std::string decode_error_;
+};
+
+}  // namespace
+
+FamilySearch search_family(const std::vector<const CodeGroup*>& groups,
+                           const SearchContext& context) {
+  return Search(groups, context).run();
+}
+
+}  // namespace trilith::inspect

@@ -1,0 +1,377 @@
+#include "inspect/inspection.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "inspect/decision.h"
+#include "inspect/evidence_writer.h"
+#include "inspect/format_builder.h"
+#include "inspect/identities.h"
+#include "inspect/probe.h"
+#include "inspect/probe_search.h"
+#include "inspect/worked_example.h"
+
+namespace trilith::inspect {
+namespace {
+
+// The announced format is weighed like a finding of this many nats: more than a close call between
+// statistics, less than what bytes that contradict it bring up.
+constexpr double kAnnouncement = 20;
+
+class Inspector {
+ public:
+  Inspector(const checkpoint::Checkpoint& checkpoint, const InspectOptions& options)
+      : checkpoint_(checkpoint), options_(options) {}
+
+  Result<Sheet> run() {
+    describe_container();
+    if (Status status = survey(); !status.ok()) return refuse(std::move(status).error());
+    if (found_.groups.empty()) {
+      finish_plain();
+      sheet_.verdict = Verdict::kIdentified;
+      sheet_.reason = "no packed tensors: every weight is stored as an ordinary number";
+      return std::move(sheet_);
+    }
+    for (const CodeGroup& group : found_.groups) {
+      if (!group.problem.empty()) {
+        return refuse(Error::unsupported(group.problem).with_tensor(group.name));
+      }
+    }
+    if (Status status = search(); !status.ok()) return refuse(std::move(status).error());
+    for (const auto& [field, value] : options_.assume) {
+      TRILITH_RETURN_IF_ERROR(assume(field, value));
+    }
+    probe();
+    if (Status status = write_modules(); !status.ok()) return refuse(std::move(status).error());
+    finish_plain();
+    decide();
+    return std::move(sheet_);
+  }
+
+ private:
+  Sheet refuse(Error error) {
+    sheet_.verdict = Verdict::kRefused;
+    sheet_.reason = std::move(error).to_string();
+    sheet_.modules.clear();
+    sheet_.families.clear();
+    finish_plain();
+    return std::move(sheet_);
+  }
+
+  void describe_container() {
+    const Json& config = checkpoint_.config();
+    context_.sizes = sizes_from_config(config);
+    sheet_.container = std::string(checkpoint::container_name(checkpoint_.container()));
+    sheet_.architecture = context_.sizes.architecture;
+    sheet_.model_type = context_.sizes.model_type;
+    const Json& announced = config["quantization_config"];
+    sheet_.announced = announced.is_object();
+    if (const std::string* method = announced["quant_method"].as_string()) {
+      sheet_.framework = *method;
+    }
+    sheet_.templates = name_templates(checkpoint_.tensors());
+  }
+
+  // What lies in the file: codes, scales, plain tensors, and what names say of them.
+  Status survey() {
+    for (const TensorView& tensor : checkpoint_.tensors()) {
+      summaries_.push_back(summarise(tensor));
+      if (summaries_.back().nan > 0) {
+        return Error::damaged(fmt::format("{} values are not finite", summaries_.back().nan))
+            .with_tensor(tensor.name);
+      }
+    }
+    modules_ = group_tensors(checkpoint_.tensors(), summaries_);
+    found_ = find_codes(modules_);
+    context_.lone_tensors = found_.scales_by_size;
+    collect_plain({});
+    if (Identities named = identify_by_name(found_.groups, plain_); !named.ids.empty()) {
+      identities_.push_back(std::move(named));
+    }
+    context_.heads.head_dim = context_.sizes.head_dim;
+    if (context_.sizes.kv_heads > 0) {
+      context_.heads.kv_groups = context_.sizes.heads / context_.sizes.kv_heads;
+    }
+    return {};
+  }
+
+  // Modules without codes, leaving out tensors that serve as scales.
+  void collect_plain(const std::set<const TensorView*>& taken) {
+    plain_.clear();
+    for (const StoredModule& module : modules_) {
+      const Part* weight = nullptr;
+      bool packed = false;
+      for (const CodeGroup& group : found_.groups) packed = packed || group.name == module.name;
+      for (const Part& part : module.parts) {
+        if (packed || taken.contains(part.tensor) || part.suffix.ends_with("bias")) continue;
+        if (weight == nullptr && is_float(part.tensor->dtype)) weight = &part;
+      }
+      if (weight != nullptr) plain_.push_back({module.name, weight});
+    }
+  }
+
+  void collect_plain_profiles() {
+    context_.plain.clear();
+    for (const PlainModule& module : plain_) {
+      const TensorView& tensor = *module.weight->tensor;
+      ProfiledPlain profiled;
+      if (const auto id = context_.ids.find(module.name); id != context_.ids.end()) {
+        profiled.id = id->second;
+      }
+      if (tensor.shape.size() == 1) {
+        for (const float value : to_floats(tensor)) profiled.profile.push_back(value);
+      } else if (tensor.shape.size() == 2 && tensor.shape[1] == context_.sizes.hidden) {
+        profiled.profile.assign(static_cast<size_t>(tensor.shape[1]), 0);
+        const std::vector<float> values = to_floats(tensor);
+        for (size_t i = 0; i < values.size(); ++i) {
+          profiled.profile[i % profiled.profile.size()] +=
+              static_cast<double>(values[i]) * static_cast<double>(values[i]);
+        }
+      }
+      if (profiled.profile.size() > 1) context_.plain.push_back(std::move(profiled));
+    }
+  }
+
+  Status search() {
+    if (!identities_.empty()) context_.ids = identities_.front().ids;
+    TRILITH_RETURN_IF_ERROR(search_families());
+    if (!identities_.empty()) return {};
+    std::vector<PackedModule> packed;
+    for (const FamilySearch& family : families_) {
+      const auto& own = family.arrangements[family.readings.front().arrangement].modules;
+      packed.insert(packed.end(), own.begin(), own.end());
+    }
+    identities_ = identify_by_order(packed, plain_, context_.sizes);
+    if (identities_.empty()) return {};
+    context_.ids = identities_.front().ids;  // roles say which profiles belong together
+    return search_families();
+  }
+
+  Status search_families() {
+    families_.clear();
+    std::vector<std::pair<DType, size_t>> kinds;
+    for (const CodeGroup& group : found_.groups) {
+      const std::pair kind{group.codes.front()->tensor->dtype, group.codes.size()};
+      if (std::find(kinds.begin(), kinds.end(), kind) == kinds.end()) kinds.push_back(kind);
+    }
+    collect_plain_profiles();
+    std::set<const TensorView*> taken;
+    for (const auto& kind : kinds) {
+      std::vector<const CodeGroup*> members;
+      for (const CodeGroup& group : found_.groups) {
+        if (std::pair{group.codes.front()->tensor->dtype, group.codes.size()} == kind) {
+          members.push_back(&group);
+        }
+      }
+      FamilySearch family = search_family(members, context_);
+      if (family.readings.empty()) {
+        return Error::unsupported(family.refusal).with_tensor(family.module);
+      }
+      weigh_announcement(family);
+      const auto& modules = family.arrangements[family.readings.front().arrangement].modules;
+      for (const PackedModule& module : modules) {
+        for (const auto& [role, tensor] : module.stored) taken.insert(tensor);
+        taken.insert(module.bias);
+      }
+      families_.push_back(std::move(family));
+    }
+    collect_plain(taken);
+    return {};
+  }
+
+  // "bitnet" of Hugging Face: quarter planes, code - 1, and a direction that follows linear_class.
+  void weigh_announcement(FamilySearch& family) {
+    const Json& announced = checkpoint_.config()["quantization_config"];
+    if (sheet_.framework != "bitnet") return;
+    const std::string* linear_class = announced["linear_class"].as_string();
+    const bool multiplies = linear_class != nullptr && *linear_class == "autobitlinear";
+    const auto table = packing::CodeTable::list({-1.0, 0.0, 1.0, std::nullopt});
+    for (Reading& reading : family.readings) {
+      const packing::PackingSpec& spec = reading.hypothesis.spec;
+      const bool divides = spec.scale.op == packing::Scale::Op::kDivide;
+      if (spec.law.axis == packing::Axis::kN && spec.code_table == table &&
+          spec.law.stride.kind == packing::Stride::Kind::kExtentOverSlots &&
+          spec.law.slot_order == packing::SlotOrder::kLowFirst && divides != multiplies) {
+        reading.hypothesis.add("announced", kAnnouncement);
+      }
+    }
+    rank(family.readings, std::nullopt);
+  }
+
+  Status assume(const std::string& field, const std::string& value) {
+    Status kept = Error::usage("nothing to assume a field of");
+    for (FamilySearch& family : families_) {
+      kept = keep_assumed(family.readings, field, value);
+      if (!kept.ok()) return kept;
+    }
+    sheet_.assumptions.push_back(field + " = " + value);
+    assumed_.insert(field);
+    return kept;
+  }
+
+  void probe() {
+    sheet_.probe.text_kind = options_.probe_text.empty() ? "built-in" : "given";
+    if (!options_.probe) {
+      sheet_.probe.absent_because = "switched off";
+      return;
+    }
+    if (identities_.empty()) {
+      sheet_.probe.absent_because = "the modules' places in the network are not known";
+      return;
+    }
+    const auto probe = Probe::create(checkpoint_, options_.probe_text.empty()
+                                                      ? default_probe_text()
+                                                      : std::string_view(options_.probe_text));
+    if (!probe.ok()) {
+      sheet_.probe.absent_because = probe.error().message;
+      return;
+    }
+    const ProbeScale scale{static_cast<double>(probe->predicted()), probe->uniform_loss()};
+    const LossFunction loss = [&](const std::vector<const Reading*>& readings,
+                                  const IdsByName& ids) -> Result<double> {
+      TRILITH_ASSIGN_OR_RETURN(const model::FormatSheet format,
+                               build_format(families_, readings, plain_, ids, context_.sizes));
+      return probe->loss(format);
+    };
+    ProbeOutcome outcome = probe_families(families_, identities_, loss, scale);
+    sheet_.probe.tokens = probe->tokens();
+    sheet_.probe.uniform_loss = probe->uniform_loss();
+    sheet_.probe.lines = std::move(outcome.lines);
+    if (outcome.predicted) {
+      scale_ = scale;
+      std::swap(identities_.front(), identities_[outcome.identities]);
+      identities_.front().ids = std::move(outcome.ids);
+    } else if (!outcome.error.empty()) {
+      sheet_.probe.absent_because = outcome.error;
+    } else {
+      sheet_.probe.absent_because = "no reading makes the text predictable";
+    }
+  }
+
+  std::optional<model::ModuleId> id_of(const std::string& name) const {
+    if (identities_.empty()) return std::nullopt;
+    const auto id = identities_.front().ids.find(name);
+    if (id == identities_.front().ids.end()) return std::nullopt;
+    return id->second;
+  }
+
+  Status write_modules() {
+    for (size_t f = 0; f < families_.size(); ++f) {
+      const FamilySearch& family = families_[f];
+      const Reading& best = family.readings.front();
+      const Arrangement& arrangement = family.arrangements[best.arrangement];
+      sheet_.families.push_back(write_family(family, scale_, assumed_));
+      const packing::PackingSpec* rival = nullptr;
+      for (const Reading& reading : family.readings) {
+        if (rival == nullptr && reading.arrangement != best.arrangement &&
+            reading.hypothesis.spec.code_table == best.hypothesis.spec.code_table) {
+          rival = &reading.hypothesis.spec;
+        }
+      }
+      for (const PackedModule& module : arrangement.modules) {
+        TRILITH_ASSIGN_OR_RETURN(ModuleSheet entry,
+                                 describe_module(module, best.hypothesis.spec, rival));
+        entry.family = f;
+        entry.id = id_of(module.name);
+        entry.evidence.push_back(role_evidence(entry.id));
+        sheet_.modules.push_back(std::move(entry));
+      }
+    }
+    std::sort(
+        sheet_.modules.begin(), sheet_.modules.end(),
+        [](const ModuleSheet& a, const ModuleSheet& b) { return natural_less(a.name, b.name); });
+    return {};
+  }
+
+  Evidence role_evidence(const std::optional<model::ModuleId>& id) const {
+    Evidence evidence;
+    evidence.field = "role";
+    evidence.value = id ? Json(model::module_name(*id)) : Json();
+    if (identities_.empty() || !id) {
+      evidence.status = Known::kAssumed;
+      evidence.test = "none: neither the name nor the order of the modules tells";
+    } else if (identities_.front().by_name) {
+      evidence.status = Known::kInferred;
+      evidence.test = "name and shape";
+    } else {
+      evidence.status = scale_ ? Known::kInferred : Known::kAssumed;
+      evidence.test = "shape and " + identities_.front().order + (scale_ ? ", probe" : "");
+    }
+    return evidence;
+  }
+
+  void finish_plain() {
+    sheet_.plain.clear();
+    std::set<std::string> packed;
+    for (const ModuleSheet& module : sheet_.modules) {
+      for (const StoredInfo& stored : module.stored) packed.insert(stored.name);
+    }
+    for (size_t i = 0; i < summaries_.size(); ++i) {
+      const TensorView& tensor = checkpoint_.tensors()[i];
+      if (packed.contains(tensor.name)) continue;
+      PlainSheet entry;
+      entry.name = tensor.name;
+      entry.dtype = tensor.dtype;
+      entry.shape = tensor.shape;
+      entry.min = summaries_[i].min;
+      entry.max = summaries_[i].max;
+      entry.distinct = summaries_[i].distinct;
+      entry.nan = summaries_[i].nan;
+      for (const PlainModule& module : plain_) {
+        if (module.weight->tensor->name == tensor.name) entry.id = id_of(module.name);
+      }
+      for (const ModuleSheet& module : sheet_.modules) {
+        if (module.bias != tensor.name) continue;
+        entry.id = module.id;
+        entry.is_bias = true;
+      }
+      sheet_.plain.push_back(std::move(entry));
+    }
+  }
+
+  void decide() {
+    std::string open;
+    for (const FamilySheet& family : sheet_.families) {
+      for (const Alternative& alternative : family.alternatives) {
+        if (!alternative.matters) continue;
+        open += (open.empty() ? "" : "; ") + alternative.differs;
+      }
+    }
+    sheet_.verdict = open.empty() ? Verdict::kIdentified : Verdict::kAmbiguous;
+    if (open.empty()) return;
+    sheet_.reason = "the bytes leave open: " + open;
+    if (!sheet_.probe.absent_because.empty()) {
+      sheet_.reason += " (no probe: " + sheet_.probe.absent_because + ")";
+    }
+  }
+
+  const checkpoint::Checkpoint& checkpoint_;
+  const InspectOptions& options_;
+  Sheet sheet_;
+  SearchContext context_;
+  std::vector<TensorSummary> summaries_;
+  std::vector<StoredModule> modules_;
+  FoundCodes found_;
+  std::vector<PlainModule> plain_;
+  std::vector<Identities> identities_;
+  std::vector<FamilySearch> families_;
+  std::optional<ProbeScale> scale_;  // set when the probe found the reading
+  std::set<std::string> assumed_;
+};
+
+}  // namespace
+
+Result<Sheet> inspect_checkpoint(const checkpoint::Checkpoint& checkpoint,
+                                 const InspectOptions& options) {
+  return Inspector(checkpoint, options).run();
+}
+
+Sheet refused_sheet(const Error& error) {
+  Sheet sheet;
+  sheet.reason = error.to_string();
+  return sheet;
+}
+
+}  // namespace trilith::inspect

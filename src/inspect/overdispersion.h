@@ -1,0 +1,20 @@
+// Axis and stride class. Rows and columns of a trained matrix differ in how many zeros they hold;
+// read in the wrong arrangement they mix, and the counts fall back to what chance gives. Orders
+// inside a row, or of whole rows, leave this statistic as it is.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+namespace trilith::inspect {
+
+struct Dispersion {
+  double row_ratio = 1;  // variance of the row counts over the binomial one
+  double col_ratio = 1;
+  double nats = 0;
+};
+
+// `nonzero`: [rows, cols], 1 where the code is not zero.
+Dispersion measure_dispersion(std::span<const uint8_t> nonzero, int64_t rows, int64_t cols);
+
+}  // namespace trilith::inspect

@@ -1,0 +1,157 @@
+#include "inspect/profiles.h"
+
+#include <algorithm>
+#include <string>
+
+namespace trilith::inspect {
+namespace {
+
+using model::Role;
+
+bool has_role(const ProfiledModule& module, std::initializer_list<Role> roles) {
+  return module.id && std::find(roles.begin(), roles.end(), module.id->role) != roles.end();
+}
+
+std::string role_text(const std::optional<model::ModuleId>& id) {
+  return id ? std::string(model::role_name(id->role)) : "a module";
+}
+
+bool same_layer(const std::optional<model::ModuleId>& a, const std::optional<model::ModuleId>& b) {
+  return !a || !b || a->layer < 0 || b->layer < 0 || a->layer == b->layer;
+}
+
+// Rows of v, one head after the other, repeated as the query heads use them.
+std::vector<double> expand_heads(const std::vector<double>& rows, HeadSizes heads) {
+  std::vector<double> expanded;
+  const auto head = static_cast<std::ptrdiff_t>(heads.head_dim);
+  for (auto first = rows.begin(); rows.end() - first >= head && head > 0; first += head) {
+    for (int64_t copy = 0; copy < heads.kv_groups; ++copy) {
+      expanded.insert(expanded.end(), first, first + head);
+    }
+  }
+  return expanded;
+}
+
+class PairCollector {
+ public:
+  PairCollector(const std::vector<ProfiledModule>& modules, const std::vector<ProfiledPlain>& plain,
+                HeadSizes heads, packing::Axis packed)
+      : modules_(modules),
+        plain_(plain),
+        heads_(heads),
+        tests_columns_(packed != packing::Axis::kN),
+        tests_rows_(packed != packing::Axis::kK) {}
+
+  std::vector<ProfilePair> collect() {
+    for (const ProfiledModule& module : modules_) {
+      add("rows of a module / their scales", module.profiles.row_codes, module.row_scale,
+          tests_rows_);
+      add_plain(module);
+      for (const ProfiledModule& other : modules_) {
+        if (&other != &module && same_layer(module.id, other.id)) add_siblings(module, other);
+      }
+    }
+    return std::move(pairs_);
+  }
+
+ private:
+  void add(std::string what, const std::vector<double>& a, const std::vector<double>& b,
+           bool tested) {
+    if (a.size() == b.size() && a.size() > 1) pairs_.push_back({std::move(what), a, b, tested});
+  }
+
+  // Columns that read the residual stream against norms and embedding; rows that write to it too.
+  void add_plain(const ProfiledModule& module) {
+    const bool reads = !module.id || !has_role(module, {Role::kOProj, Role::kDownProj});
+    const bool writes = !module.id || has_role(module, {Role::kOProj, Role::kDownProj});
+    for (const ProfiledPlain& plain : plain_) {
+      if (!plausible(module, plain)) continue;
+      const std::string neighbour = role_text(plain.id);
+      if (reads) {
+        add("columns of " + role_text(module.id) + " / " + neighbour, module.profiles.col_energy,
+            plain.profile, tests_columns_);
+      }
+      if (writes) {
+        add("rows of " + role_text(module.id) + " / " + neighbour, module.profiles.row_codes,
+            plain.profile, tests_rows_);
+      }
+    }
+  }
+
+  // A norm belongs to the linears that read its output, where both are known.
+  static bool plausible(const ProfiledModule& module, const ProfiledPlain& plain) {
+    if (!plain.id || !module.id) return true;
+    if (!same_layer(module.id, plain.id)) return false;
+    switch (plain.id->role) {
+      case Role::kInputNorm:
+        return has_role(module, {Role::kQProj, Role::kKProj, Role::kVProj});
+      case Role::kPostNorm:
+        return has_role(module, {Role::kGateProj, Role::kUpProj});
+      case Role::kEmbedding:
+        return true;
+      default:
+        return false;
+    }
+  }
+
+  void add_siblings(const ProfiledModule& reader, const ProfiledModule& writer) {
+    const bool known = reader.id && writer.id;
+    const bool ffn = known ? has_role(reader, {Role::kDownProj}) &&
+                                 has_role(writer, {Role::kGateProj, Role::kUpProj})
+                           : reader.cols == writer.rows && reader.rows == writer.cols &&
+                                 reader.cols != reader.rows;
+    const bool residual = known &&
+                          has_role(reader, {Role::kQProj, Role::kKProj, Role::kVProj,
+                                            Role::kGateProj, Role::kUpProj}) &&
+                          has_role(writer, {Role::kOProj, Role::kDownProj});
+    if (ffn || residual) {
+      const std::string what =
+          "columns of " + role_text(reader.id) + " / rows of " + role_text(writer.id);
+      add(what, reader.profiles.col_energy, writer.profiles.row_energy, tests_columns_);
+      add(what + " (codes alone)", reader.profiles.col_energy, writer.profiles.row_codes, true);
+    }
+    if (known && has_role(reader, {Role::kOProj}) && has_role(writer, {Role::kVProj})) {
+      add("columns of o_proj / rows of v_proj", reader.profiles.col_energy,
+          expand_heads(writer.profiles.row_energy, heads_), tests_columns_);
+    }
+  }
+
+  const std::vector<ProfiledModule>& modules_;
+  const std::vector<ProfiledPlain>& plain_;
+  HeadSizes heads_;
+  bool tests_columns_;
+  bool tests_rows_;
+  std::vector<ProfilePair> pairs_;
+};
+
+}  // namespace
+
+Profiles profile(std::span<const uint8_t> codes, int64_t rows, int64_t cols,
+                 std::span<const double> level_squared, std::span<const double> row_scale) {
+  Profiles profiles;
+  profiles.row_codes.resize(static_cast<size_t>(rows));
+  profiles.row_energy.resize(static_cast<size_t>(rows));
+  profiles.col_energy.resize(static_cast<size_t>(cols));
+  const auto width = static_cast<size_t>(cols);
+  for (size_t n = 0; n < static_cast<size_t>(rows); ++n) {
+    const double scale = row_scale.empty() ? 1 : row_scale[n] * row_scale[n];
+    const std::span<const uint8_t> row = codes.subspan(n * width, width);
+    double sum = 0;
+    for (size_t k = 0; k < width; ++k) {
+      const double energy = level_squared[row[k]];
+      sum += energy;
+      profiles.col_energy[k] += energy * scale;
+    }
+    profiles.row_codes[n] = sum / static_cast<double>(cols);
+    profiles.row_energy[n] = profiles.row_codes[n] * scale;
+  }
+  return profiles;
+}
+
+std::vector<ProfilePair> pair_profiles(const std::vector<ProfiledModule>& modules,
+                                       const std::vector<ProfiledPlain>& plain, HeadSizes heads,
+                                       packing::Axis packed) {
+  return PairCollector(modules, plain, heads, packed).collect();
+}
+
+}  // namespace trilith::inspect
