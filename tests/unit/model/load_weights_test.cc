@@ -277,5 +277,39 @@ TEST(LoadWeights, CountsTheBytesByKind) {
   EXPECT_EQ(bytes.norms, (2 * 2 + 1) * 64 * 2);
 }
 
+TEST(LoadWeights, LoadsTheSampleUnderItsTrueFormat) {
+  const auto checkpoint =
+      checkpoint::Checkpoint::open(std::string(TRILITH_SOURCE_DIR) + "/models/sample");
+  ASSERT_TRUE(checkpoint.ok()) << checkpoint.error().to_string();
+  const auto spec = model_spec_from_config(checkpoint->config(), checkpoint->generation_config());
+  ASSERT_TRUE(spec.ok()) << spec.error().to_string();
+  FormatSheet sheet;
+  for (const ModuleId& id : modules_of(*spec)) {
+    const std::string name = module_name(id);
+    if (checkpoint->find(name + ".weight_ternary") == nullptr) continue;
+    const MatrixShape shape = module_shape(*spec, id.role);
+    sheet.modules.push_back(
+        {name,
+         id,
+         shape.rows,
+         shape.cols,
+         {{"codes", name + ".weight_ternary"}, {"scale", name + ".weight_scale"}},
+         packing::find_format("k4-low-0pm")->spec});
+  }
+  EXPECT_EQ(sheet.modules.size(), static_cast<size_t>(7 * spec->num_hidden_layers));
+  const auto weights = load_weights(*checkpoint, *spec, sheet);
+  ASSERT_TRUE(weights.ok()) << weights.error().to_string();
+  // Every byte of the file's data is some part of the model.
+  uint64_t data = 0;
+  for (const TensorView& tensor : checkpoint->tensors()) data += tensor.bytes.size();
+  const auto& bytes = weights->bytes;
+  EXPECT_EQ(bytes.packed + bytes.scales + bytes.dense + bytes.embedding + bytes.head + bytes.norms,
+            data);
+  // Without its sheet the file says nothing about its packing.
+  const auto announced = announced_format(*checkpoint, *spec);
+  ASSERT_FALSE(announced.ok());
+  EXPECT_EQ(announced.error().kind, ErrorKind::kAmbiguous);
+}
+
 }  // namespace
 }  // namespace trilith::model
