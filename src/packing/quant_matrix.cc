@@ -114,18 +114,43 @@ double QuantMatrix::value(int64_t n, int64_t k) const {
 
 std::vector<float> QuantMatrix::dense() const {
   std::vector<float> dense(codes.size());
-  const bool separable = is_separable(scale);
-  std::vector<int64_t> column_term(at(separable ? cols : 0));
-  for (int64_t k = 0; k < static_cast<int64_t>(column_term.size()); ++k) {
-    column_term[at(k)] = scale_index(0, k) - scale_index(0, 0);
+  const auto value_at = [&](uint8_t code, int64_t index, int64_t k) {
+    const auto& level = levels[code];
+    return static_cast<float>(level ? weight(*this, *level, index, k) : std::nan(""));
+  };
+  if (!is_separable(scale) || scale.index == Scale::Index::kRankOne) {
+    for (int64_t i = 0; i < rows * cols; ++i) {
+      const int64_t n = i / cols;
+      const int64_t k = i % cols;
+      dense[at(i)] = value_at(codes[at(i)], scale_index(n, k), k);
+    }
+    return dense;
   }
+  // Columns in runs that share a scale; a run's few values are computed once a row.
+  struct Run {
+    int64_t begin, end, term;
+  };
+  std::vector<Run> runs;
+  for (int64_t k = 0; k < cols; ++k) {
+    const int64_t term = scale_index(0, k) - scale_index(0, 0);
+    if (runs.empty() || runs.back().term != term) runs.push_back({k, k, term});
+    runs.back().end = k + 1;
+  }
+  std::array<float, 256> value_of{};
   for (int64_t n = 0; n < rows; ++n) {
     const int64_t row_term = scale_index(n, 0);
-    for (int64_t k = 0; k < cols; ++k) {
-      const int64_t index = separable ? row_term + column_term[at(k)] : scale_index(n, k);
-      const auto& level = levels[codes[at(n * cols + k)]];
-      const double value = level ? weight(*this, *level, index, k) : std::nan("");
-      dense[at(n * cols + k)] = static_cast<float>(value);
+    const uint8_t* const row_codes = codes.data() + n * cols;
+    float* const row = dense.data() + n * cols;
+    for (const Run& run : runs) {
+      const int64_t index = row_term + run.term;
+      if (run.end - run.begin < static_cast<int64_t>(levels.size())) {
+        for (int64_t k = run.begin; k < run.end; ++k) row[k] = value_at(row_codes[k], index, k);
+        continue;
+      }
+      for (size_t code = 0; code < levels.size(); ++code) {
+        value_of[code] = value_at(static_cast<uint8_t>(code), index, run.begin);
+      }
+      for (int64_t k = run.begin; k < run.end; ++k) row[k] = value_of[row_codes[k]];
     }
   }
   return dense;

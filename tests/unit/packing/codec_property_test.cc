@@ -49,7 +49,13 @@ RC_GTEST_PROP(Codec, DecodeUndoesEncode, ()) {
     RC_ASSERT(back->group_index == matrix.group_index);
     RC_ASSERT(back->levels == matrix.levels);
   }
-  RC_ASSERT(back->dense() == matrix.dense());
+  const std::vector<float> dense = back->dense();
+  RC_ASSERT(dense == matrix.dense());
+  for (int64_t n = 0; n < rows; ++n) {
+    for (int64_t k = 0; k < cols; ++k) {
+      RC_ASSERT(dense[static_cast<size_t>(n * cols + k)] == static_cast<float>(back->value(n, k)));
+    }
+  }
   const auto again = encode(spec, *back);
   RC_ASSERT_OK(again);
   for (const auto& [role, tensor] : *stored) {
