@@ -95,7 +95,7 @@ struct ScaleRows {
 
 // One token's activations as integers: code = round_half_even(x · s) with
 //   a8:  s = 127 / max(absmax, 1e-5), clamped to [−128, 127]
-//   a16: s = 32767 / max(absmax, 1e-30)
+//   a16: s = 32767 / max(absmax, 1e-30), or 1 when all are 0
 // A row that is not finite gets codes 0 and a NaN scale, so that its outputs are NaN.
 struct QuantiseRow {
   const float* x;
@@ -103,7 +103,8 @@ struct QuantiseRow {
   int64_t padded;  // entries from count to padded become 0 in every plane
   int8_t* codes;   // a8: the codes; a16: the high plane, y >> 8
   int8_t* low;     // a16: (y & 255) − 128
-  float scale;     // out: 1 / s, one code step
+  float s;         // out
+  float step;      // out: 1 / s, what one code is worth
   int32_t sum;     // out: Σ codes of `codes`
   int32_t low_sum;
 };

@@ -96,21 +96,23 @@ void check_integers(Comparison& compare, Inputs& inputs) {
                            wide ? set.scale_a16(rows) : set.scale_a8(rows);
                          });
     const auto x = inputs.floats(kCols);
-    compare.equal<int8_t>(wide ? "quantise_a16" : "quantise_a8", 2 * (kCols + 5) + 12,
+    compare.equal<int8_t>(wide ? "quantise_a16" : "quantise_a8", 2 * (kCols + 5) + 16,
                           [&](const KernelSet& set, int8_t* out) {
                             QuantiseRow row = {.x = x.data(),
                                                .count = kCols,
                                                .padded = kCols + 5,
                                                .codes = out,
                                                .low = out + kCols + 5,
-                                               .scale = 0,
+                                               .s = 0,
+                                               .step = 0,
                                                .sum = 0,
                                                .low_sum = 0};
                             wide ? set.quantise_a16(&row) : set.quantise_a8(&row);
                             int8_t* end = out + 2 * (kCols + 5);
-                            std::memcpy(end, &row.scale, 4);
+                            std::memcpy(end, &row.step, 4);
                             std::memcpy(end + 4, &row.sum, 4);
                             std::memcpy(end + 8, &row.low_sum, 4);
+                            std::memcpy(end + 12, &row.s, 4);
                           });
   }
 }

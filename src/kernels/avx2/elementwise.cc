@@ -37,7 +37,8 @@ inline void zero_bytes(int8_t* bytes, int64_t from, int64_t to) {
 inline void poison(QuantiseRow* row) {
   zero_bytes(row->codes, 0, row->padded);
   zero_bytes(row->low, 0, row->padded);
-  row->scale = float_of_bits(0x7fc00000);
+  row->s = float_of_bits(0x7fc00000);
+  row->step = row->s;
   row->sum = 0;
   row->low_sum = 0;
 }
@@ -107,7 +108,8 @@ void quantise_a8(QuantiseRow* row) {
     store_bytes(row->codes, i, row->count, codes);
   }
   zero_bytes(row->codes, row->count, row->padded);
-  row->scale = 1.0F / s;
+  row->s = s;
+  row->step = 1.0F / s;
   row->sum = sum_of_int32(sum);
   row->low_sum = 0;
 }
@@ -117,7 +119,7 @@ void quantise_a16(QuantiseRow* row) {
   const int32_t maximum_bits = absolute_maximum_bits(row->x, row->count);
   if (maximum_bits >= kInfinityBits) return poison(row);
   const float maximum = float_of_bits(maximum_bits);
-  const float s = 32767.0F / (maximum > 1e-30F ? maximum : 1e-30F);
+  const float s = maximum > 0.0F ? 32767.0F / (maximum > 1e-30F ? maximum : 1e-30F) : 1.0F;
   __m256i sum = _mm256_setzero_si256();
   __m256i low_sum = _mm256_setzero_si256();
   for (int64_t i = 0; i < row->count; i += kFloats) {
@@ -133,7 +135,8 @@ void quantise_a16(QuantiseRow* row) {
   }
   zero_bytes(row->codes, row->count, row->padded);
   zero_bytes(row->low, row->count, row->padded);
-  row->scale = 1.0F / s;
+  row->s = s;
+  row->step = 1.0F / s;
   row->sum = sum_of_int32(sum);
   row->low_sum = sum_of_int32(low_sum);
 }

@@ -23,7 +23,8 @@ void poison(QuantiseRow* row) {
   if (row->low != nullptr) {
     for (int64_t i = 0; i < row->padded; ++i) row->low[i] = 0;
   }
-  row->scale = std::bit_cast<float>(kCanonicalNanBits);
+  row->s = std::bit_cast<float>(kCanonicalNanBits);
+  row->step = row->s;
   row->sum = 0;
   row->low_sum = 0;
 }
@@ -59,7 +60,8 @@ void quantise_a8(QuantiseRow* row) {
     sum += code;
   }
   for (int64_t i = row->count; i < row->padded; ++i) row->codes[i] = 0;
-  row->scale = 1.0F / s;
+  row->s = s;
+  row->step = 1.0F / s;
   row->sum = sum;
   row->low_sum = 0;
 }
@@ -69,7 +71,7 @@ void quantise_a16(QuantiseRow* row) {
   const uint32_t maximum_bits = absolute_maximum_bits(row->x, row->count);
   if (maximum_bits >= kInfinityBits) return poison(row);
   const float maximum = std::bit_cast<float>(maximum_bits);
-  const float s = 32767.0F / (maximum > 1e-30F ? maximum : 1e-30F);
+  const float s = maximum > 0.0F ? 32767.0F / (maximum > 1e-30F ? maximum : 1e-30F) : 1.0F;
   int32_t sum = 0;
   int32_t low_sum = 0;
   for (int64_t i = 0; i < row->count; ++i) {
@@ -87,7 +89,8 @@ void quantise_a16(QuantiseRow* row) {
     row->codes[i] = 0;
     row->low[i] = 0;
   }
-  row->scale = 1.0F / s;
+  row->s = s;
+  row->step = 1.0F / s;
   row->sum = sum;
   row->low_sum = low_sum;
 }

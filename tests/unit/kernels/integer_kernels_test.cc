@@ -133,7 +133,7 @@ TEST_P(IntegerKernels, ScalesAccumulators) {
 
 struct Quantised {
   std::vector<int8_t> codes, low;
-  float scale;
+  float s, step;
   int32_t sum, low_sum;
 };
 
@@ -141,10 +141,16 @@ Quantised quantise(const KernelSet& set, const std::vector<float>& x, bool wide)
   const auto n = static_cast<int64_t>(x.size());
   const int64_t padded = (n + 3) / 4 * 4 + 4;
   Quantised q{std::vector<int8_t>(static_cast<size_t>(padded), 55),
-              std::vector<int8_t>(static_cast<size_t>(padded), 55), 0, 0, 0};
-  QuantiseRow row = {x.data(), n, padded, q.codes.data(), wide ? q.low.data() : nullptr, 0, 0, 0};
+              std::vector<int8_t>(static_cast<size_t>(padded), 55),
+              0,
+              0,
+              0,
+              0};
+  QuantiseRow row = {x.data(), n, padded, q.codes.data(), wide ? q.low.data() : nullptr, 0,
+                     0,        0, 0};
   wide ? set.quantise_a16(&row) : set.quantise_a8(&row);
-  q.scale = row.scale;
+  q.s = row.s;
+  q.step = row.step;
   q.sum = row.sum;
   q.low_sum = row.low_sum;
   return q;
@@ -160,13 +166,14 @@ TEST_P(IntegerKernels, QuantisesActivations) {
         const Quantised s = quantise(scalar_kernels, x, wide);
         ASSERT_TRUE(same_bits(q.codes, s.codes)) << n;
         ASSERT_TRUE(same_bits(q.low, s.low)) << n;
-        ASSERT_EQ(std::bit_cast<uint32_t>(q.scale), std::bit_cast<uint32_t>(s.scale));
+        ASSERT_EQ(std::bit_cast<uint32_t>(q.step), std::bit_cast<uint32_t>(s.step));
+        ASSERT_EQ(std::bit_cast<uint32_t>(q.s), std::bit_cast<uint32_t>(s.s));
         ASSERT_EQ(q.sum, s.sum);
         ASSERT_EQ(q.low_sum, s.low_sum);
         // The code is the nearest integer to x / scale, up to one rounding of x · s.
         for (size_t i = 0; i < x.size(); ++i) {
           const int code = wide ? 256 * q.codes[i] + q.low[i] + 128 : q.codes[i];
-          const double wanted = static_cast<double>(x[i]) / static_cast<double>(q.scale);
+          const double wanted = static_cast<double>(x[i]) / static_cast<double>(q.step);
           ASSERT_NEAR(code, wanted, 0.5 + (wide ? 32767 : 127) * 0x1p-22) << x[i];
         }
       }
@@ -195,7 +202,7 @@ TEST_P(IntegerKernels, QuantisationEdges) {
         std::vector<float> x(13, 0.25F);
         x[at] = bad;
         const Quantised poisoned = quantise(set(), x, w);
-        EXPECT_EQ(std::bit_cast<uint32_t>(poisoned.scale), kCanonicalNanBits);
+        EXPECT_EQ(std::bit_cast<uint32_t>(poisoned.step), kCanonicalNanBits);
         EXPECT_EQ(poisoned.codes, std::vector<int8_t>(poisoned.codes.size(), 0));
         EXPECT_EQ(poisoned.sum, 0);
       }
