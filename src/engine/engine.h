@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -21,10 +22,10 @@
 namespace trilith::engine {
 
 struct Options {
-  std::optional<Mode> mode;  // default_mode() of the model when absent
-  std::string isa;           // a kernel set by name; empty: TRILITH_ISA or the strongest
-  int threads = 1;           // 0: one a processor
-  EngineFault fault;         // tests of verify only
+  std::optional<Mode> mode = {};  // default_mode() of the model when absent
+  std::string isa = {};           // a kernel set by name; empty: TRILITH_ISA or the strongest
+  int threads = 1;                // 0: one a processor
+  EngineFault fault = {};         // tests of verify only
 };
 
 enum class LogitsWanted { kNone, kLast, kAll };
@@ -33,7 +34,7 @@ enum class LogitsWanted { kNone, kLast, kAll };
 // that came before.
 struct Sequence {
   KvCache* cache = nullptr;
-  std::span<const int32_t> ids;
+  std::span<const int32_t> ids = {};
   LogitsWanted logits = LogitsWanted::kLast;
 };
 

@@ -14,8 +14,8 @@ namespace trilith::engine {
 
 struct GenerateOptions {
   int64_t max_new_tokens = 128;
-  Sampling sampling;
-  std::vector<int32_t> stop_ids;  // end the text and are not part of it
+  Sampling sampling = {};
+  std::vector<int32_t> stop_ids = {};  // end the text and are not part of it
   int64_t prefill_chunk = 512;
 };
 

@@ -20,7 +20,7 @@ Result<Mode> mode_from_name(std::string_view name) {
   }
   return Error::usage("unknown mode")
       .with_expected("a8, a16 or f32")
-      .with_found("'" + std::string(name) + "'");
+      .with_found(std::string(name));
 }
 
 Mode default_mode(const model::ModelSpec& spec) {

@@ -22,6 +22,16 @@ inline __m256i broadcast4(const int8_t* x) {
   return _mm256_set1_epi32(four);
 }
 
+// acc += codes · y in 16-bit pairs. One block of two instructions: scheduled apart, the products of
+// eight accumulators do not fit the registers beside them, and the loop runs at half speed (g++
+// 12).
+inline void multiply_add(__m256i& acc, __m256i codes, __m256i y) {
+  __m256i product;
+  __asm__("vpmaddubsw %[y], %[codes], %[product]\n\tvpaddw %[product], %[acc], %[acc]"
+          : [acc] "+x"(acc), [product] "=&x"(product)
+          : [codes] "x"(codes), [y] "x"(y));
+}
+
 inline __m256i widen(__m256i sums16) { return _mm256_madd_epi16(sums16, _mm256_set1_epi16(1)); }
 
 inline void store_field(int32_t* acc, int field, int half, __m256i sums, int32_t subtract) {
@@ -52,14 +62,10 @@ void panel2_one_token(const uint8_t* panel, int64_t lines, const int8_t* x, int3
         for (int h = 0; h < 2; ++h) {
           const __m256i low = load_half(panel + b * kLineBytes, h);
           const __m256i high = _mm256_srli_epi16(low, 4);
-          even[h][0] = _mm256_add_epi16(even[h][0],
-                                        _mm256_maddubs_epi16(_mm256_and_si256(low, mask_even), y));
-          odd[h][0] =
-              _mm256_add_epi16(odd[h][0], _mm256_maddubs_epi16(_mm256_and_si256(low, mask_odd), y));
-          even[h][1] = _mm256_add_epi16(even[h][1],
-                                        _mm256_maddubs_epi16(_mm256_and_si256(high, mask_even), y));
-          odd[h][1] = _mm256_add_epi16(odd[h][1],
-                                       _mm256_maddubs_epi16(_mm256_and_si256(high, mask_odd), y));
+          multiply_add(even[h][0], _mm256_and_si256(low, mask_even), y);
+          multiply_add(odd[h][0], _mm256_and_si256(low, mask_odd), y);
+          multiply_add(even[h][1], _mm256_and_si256(high, mask_even), y);
+          multiply_add(odd[h][1], _mm256_and_si256(high, mask_odd), y);
         }
       }
       for (int h = 0; h < 2; ++h) {
@@ -99,8 +105,8 @@ inline void panel2_half(const uint8_t* panel, int64_t lines, const int8_t* x, in
       const __m256i codes_odd = _mm256_and_si256(codes, mask_odd);
       for (int t = 0; t < Tokens; ++t) {
         const __m256i y = broadcast4(x + t * x_stride + b * kLineColumns);
-        even[t] = _mm256_add_epi16(even[t], _mm256_maddubs_epi16(codes_even, y));
-        odd[t] = _mm256_add_epi16(odd[t], _mm256_maddubs_epi16(codes_odd, y));
+        multiply_add(even[t], codes_even, y);
+        multiply_add(odd[t], codes_odd, y);
       }
     }
     for (int t = 0; t < Tokens; ++t) {
