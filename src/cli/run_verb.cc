@@ -7,8 +7,10 @@
 
 #include "base/log.h"
 #include "base/mapped_file.h"
+#include "cli/implicit_inspect.h"
 #include "cli/verb.h"
 #include "engine/generate.h"
+#include "kernels/registry.h"
 #include "model/open_model.h"
 
 namespace trilith::cli {
@@ -155,16 +157,19 @@ Json report(const engine::Engine& engine, const std::vector<int32_t>& prompt,
        {"threads", engine.threads()}});
 }
 
+engine::Sampling sampling_of(const RunArguments& arguments) {
+  if (arguments.greedy) return {};
+  return {.temperature = arguments.temperature,
+          .top_k = arguments.top_k,
+          .top_p = arguments.top_p,
+          .seed = arguments.seed};
+}
+
 engine::GenerateOptions generate_options(const RunArguments& arguments,
                                          const model::ModelSpec& spec) {
   engine::GenerateOptions options;
   options.max_new_tokens = arguments.count;
-  options.sampling.seed = arguments.seed;
-  if (!arguments.greedy) {
-    options.sampling.temperature = arguments.temperature;
-    options.sampling.top_k = arguments.top_k;
-    options.sampling.top_p = arguments.top_p;
-  }
+  options.sampling = sampling_of(arguments);
   if (!arguments.ignore_eos) {
     for (const int64_t id : spec.eos_token_ids)
       options.stop_ids.push_back(static_cast<int32_t>(id));
@@ -180,8 +185,13 @@ Result<int> run(const RunArguments& arguments) {
   if (!arguments.mode.empty()) {
     TRILITH_ASSIGN_OR_RETURN(options.mode, engine::mode_from_name(arguments.mode));
   }
+  // A wrong call is refused before the model is read.
+  TRILITH_ASSIGN_OR_RETURN(const kernels::KernelSet* set, kernels::choose_kernels());
+  options.isa = set->name;
+  TRILITH_RETURN_IF_ERROR(engine::check_sampling(sampling_of(arguments)));
   model::OpenOptions open;
   open.sheet = arguments.sheet;
+  open.inspect = implicit_inspect();
   open.load.threads = arguments.threads;
   TRILITH_ASSIGN_OR_RETURN(model::LoadedModel loaded, model::open_model(arguments.model, open));
   TRILITH_ASSIGN_OR_RETURN(const std::vector<int32_t> prompt,
