@@ -114,9 +114,17 @@ Result<TensorSummary> summary_from_json(const Json& json) {
 
 Result<TraceFile> TraceFile::open(const std::string& path) {
   TRILITH_ASSIGN_OR_RETURN(MappedFile mapped, MappedFile::open(path));
-  TraceFile trace(std::move(mapped));
+  const auto file = std::make_shared<const MappedFile>(std::move(mapped));
+  TRILITH_ASSIGN_OR_RETURN(TraceFile trace, parse(file->bytes(), path));
+  trace.file_ = file;
+  return trace;
+}
+
+Result<TraceFile> TraceFile::parse(std::span<const std::byte> bytes, const std::string& path) {
   TRILITH_ASSIGN_OR_RETURN(checkpoint::SafetensorsContent content,
-                           checkpoint::parse_safetensors(trace.file_->bytes(), path));
+                           checkpoint::parse_safetensors(bytes, path));
+  TraceFile trace;
+  trace.path_ = path;
   std::vector<size_t> order(content.tensors.size());
   std::iota(order.begin(), order.end(), size_t{0});
   std::sort(order.begin(), order.end(),

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -50,8 +51,10 @@ Result<TensorSummary> summary_from_json(const Json& json);
 class TraceFile {
  public:
   static Result<TraceFile> open(const std::string& path);
+  // Of bytes that outlive it; `path` is for messages.
+  static Result<TraceFile> parse(std::span<const std::byte> bytes, const std::string& path);
 
-  const std::string& path() const { return file_->path(); }
+  const std::string& path() const { return path_; }
   // The description, or null.
   const Json& description() const { return description_; }
   int64_t prompt_count() const { return static_cast<int64_t>(prompts_.size()); }
@@ -69,16 +72,16 @@ class TraceFile {
     std::vector<int32_t> ids;
     std::vector<int64_t> rows;
   };
-  explicit TraceFile(MappedFile file)
-      : file_(std::make_shared<const MappedFile>(std::move(file))) {}
+  TraceFile() = default;
   const Prompt& prompt_at(int64_t prompt) const { return prompts_[static_cast<size_t>(prompt)]; }
   Status read_prompts();
   Status read_rows(int64_t prompt);
   Status check_tensors() const;
 
-  std::shared_ptr<const MappedFile> file_;
-  std::vector<TensorView> tensors_;  // ordered by name
-  std::vector<size_t> file_order_;   // indices into tensors_
+  std::string path_;
+  std::shared_ptr<const MappedFile> file_;  // none when parsed from bytes of others
+  std::vector<TensorView> tensors_;         // ordered by name
+  std::vector<size_t> file_order_;          // indices into tensors_
   Json description_;
   std::vector<Prompt> prompts_;
 };
