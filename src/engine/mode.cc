@@ -18,9 +18,7 @@ Result<Mode> mode_from_name(std::string_view name) {
   for (const Mode mode : {Mode::kA8, Mode::kA16, Mode::kF32}) {
     if (name == mode_name(mode)) return mode;
   }
-  return Error::usage("unknown mode")
-      .with_expected("a8, a16 or f32")
-      .with_found(std::string(name));
+  return Error::usage("unknown mode").with_expected("a8, a16 or f32").with_found(std::string(name));
 }
 
 Mode default_mode(const model::ModelSpec& spec) {
