@@ -112,18 +112,22 @@ def falcon_type():
         pre_tokenizers.Digits(individual_digits=False), split("[0-9][0-9][0-9]")]))
 
 
-def character_level(behavior, invert):
-    """No byte alphabet: unknown characters exist. Boundaries show through the prefix blanks."""
-    tokenizer = Tokenizer(models.BPE(unk_token="<unk>", fuse_unk=invert))
+def character_level(fuse_unk):
+    """No byte alphabet, so that there are unknown characters."""
+    tokenizer = Tokenizer(models.BPE(unk_token="<unk>", fuse_unk=fuse_unk))
     tokenizer.normalizer = normalizers.Sequence([
         normalizers.NFD(), normalizers.Replace(" ", "▁"), normalizers.Prepend("▁"),
         normalizers.Replace(Regex("a+"), "ä")])
-    tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
-        [pre_tokenizers.Split(Regex(r"[\p{P}▁]"), behavior, invert)])
     tokenizer.decoder = decoders.Sequence([decoders.ByteLevel(), decoders.Fuse()])
     tokenizer = train(tokenizer, 200, ["<unk>"], alphabet=False)
     tokenizer.add_special_tokens(["<s>"])
     return tokenizer
+
+
+def split_kind(behavior, invert):
+    """A blank before every piece shows where the boundaries are."""
+    return byte_level(pre_tokenizers.Sequence(
+        [pre_tokenizers.Split(Regex(r"[\p{P}\s]"), behavior, invert), bare(True)]))
 
 
 KINDS = {
@@ -139,11 +143,13 @@ KINDS = {
         [pre_tokenizers.WhitespaceSplit(), pre_tokenizers.Whitespace(), bare(True)])),
     "empty matches": lambda: byte_level(pre_tokenizers.Sequence(
         [split(r"\b"), split(r"\s*", "merged_with_next"), split(r"(?<=\d)(?=\d)"), bare(True)])),
+    "unknown": lambda: character_level(False),
+    "unknown fused": lambda: character_level(True),
 }
 for _behavior in ("removed", "isolated", "merged_with_previous", "merged_with_next", "contiguous"):
     for _invert in (False, True):
         KINDS[f"{_behavior} {'inverted' if _invert else 'plain'}"] = (
-            lambda behavior=_behavior, invert=_invert: character_level(behavior, invert))
+            lambda behavior=_behavior, invert=_invert: split_kind(behavior, invert))
 
 
 class Ours:

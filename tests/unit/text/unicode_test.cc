@@ -15,8 +15,9 @@ TEST(Unicode, Normalisation) {
       {"a\u0307\u0323", "ạ\u0307"},  // marks in the wrong order
       {"\u1100\u1161\u11a8", "각"},  // Hangul
       {"가\u11a8", "각"},
-      {"\u0958", "\u0915\u093c"},    // composition exclusion
-      {"a\u0334\u0301", "á\u0334"},  // not blocked
+      {"\u0958", "\u0915\u093c"},          // composition exclusion
+      {"a\u0334\u0301", "á\u0334"},        // not blocked
+      {"a\u0305\u0301", "a\u0305\u0301"},  // blocked by a mark of the same class
       {"plain", "plain"},
   };
   for (const auto& [text, composed] : cases) EXPECT_EQ(to_nfc(text), composed) << text;
