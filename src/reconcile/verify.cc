@@ -273,11 +273,11 @@ Result<Ledger> verify(const model::Weights& weights, const TraceFile& baseline,
       .run(weights, target);
 }
 
-Result<PromptValues> target_from_trace(const TraceFile& trace, int64_t prompt,
-                                       const std::vector<int32_t>& ids) {
-  if (prompt >= trace.prompt_count()) return PromptValues{};
-  (void)ids;
-  return read_prompt(trace, prompt);
+TargetRun trace_target(const TraceFile& trace) {
+  return [&trace](int64_t prompt, const std::vector<int32_t>&) -> Result<PromptValues> {
+    if (prompt >= trace.prompt_count()) return PromptValues{};  // other ids than the baseline's
+    return read_prompt(trace, prompt);
+  };
 }
 
 }  // namespace trilith::reconcile

@@ -40,8 +40,7 @@ struct VerifyOptions {
 Result<Ledger> verify(const model::Weights& weights, const TraceFile& baseline,
                       const TargetRun& target, const VerifyOptions& options);
 
-// A target that is itself a trace.
-Result<PromptValues> target_from_trace(const TraceFile& trace, int64_t prompt,
-                                       const std::vector<int32_t>& ids);
+// A target that is itself a trace, which must outlive the function.
+TargetRun trace_target(const TraceFile& trace);
 
 }  // namespace trilith::reconcile

@@ -1,0 +1,27 @@
+#include "reconcile/engine_target.h"
+
+#include "base/build_info.h"
+
+namespace trilith::reconcile {
+
+TargetRun engine_target(std::shared_ptr<engine::Engine> engine) {
+  return [engine](int64_t, const std::vector<int32_t>& ids) -> Result<PromptValues> {
+    TRILITH_ASSIGN_OR_RETURN(engine::KvCache cache,
+                             engine->make_cache(static_cast<int64_t>(ids.size())));
+    Recorder recorder(ids);
+    const engine::Batch batch{{{&cache, ids, engine::LogitsWanted::kAll}}};
+    TRILITH_RETURN_IF_ERROR(engine->forward(batch, &recorder));
+    return recorder.take();
+  };
+}
+
+Json describe_engine(const engine::Engine& engine) {
+  return Json::object({{"backend", "engine"},
+                       {"commit", build_commit()},
+                       {"compiler", build_compiler()},
+                       {"isa", engine.isa()},
+                       {"mode", engine::mode_name(engine.mode())},
+                       {"threads", engine.threads()}});
+}
+
+}  // namespace trilith::reconcile
