@@ -23,7 +23,7 @@ using reference::Reference;
 // and tiny models (docs/RECONCILE.md): clean ratios stay below a third of it, faults start far
 // above.
 constexpr double kStepLimit = 32;
-constexpr double kFreeLimit = 8;
+constexpr double kFreeLimit = 32;
 
 int64_t layer_of(const std::string& point) {
   constexpr std::string_view kPrefix = "layers.";

@@ -2,7 +2,10 @@
 // in by hand. The golden trace is one the reference writes here from the undamaged weights.
 #include <gtest/gtest.h>
 
+#include <unistd.h>
+
 #include <filesystem>
+#include <limits>
 
 #include "packing/codec.h"
 #include "reconcile/engine_target.h"
@@ -218,10 +221,12 @@ TEST_F(VerifyFaults, ANanIsAFault) {
   const TargetRun with_nan = [&](int64_t prompt,
                                  const std::vector<int32_t>&) -> Result<PromptValues> {
     PromptValues values = read_prompt(*trace, prompt);
-    values.floats["layers.2.out"].values[5] = std::nanf("");
+    values.floats["layers.2.out"].values[5] = std::numeric_limits<float>::quiet_NaN();
     return values;
   };
-  const auto ledger = verify(weights_, *trace, with_nan, {.target_mode = reference::Mode::kF32});
+  VerifyOptions options;
+  options.target_mode = reference::Mode::kF32;
+  const auto ledger = verify(weights_, *trace, with_nan, options);
   ASSERT_TRUE(ledger.ok());
   EXPECT_EQ(ledger->verdict, Verdict::kFault);
   EXPECT_EQ(ledger->faults.front().point, "layers.2.out");
