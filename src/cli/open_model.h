@@ -7,7 +7,8 @@
 
 namespace trilith::cli {
 
-// `sheet`: the user's --sheet, or empty.
-Result<model::LoadedModel> open_model(const std::string& path, const std::string& sheet);
+// `sheet`: the user's --sheet, or empty. `threads`: 0 = one a processor.
+Result<model::LoadedModel> open_model(const std::string& path, const std::string& sheet,
+                                      int threads);
 
 }  // namespace trilith::cli

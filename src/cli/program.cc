@@ -12,11 +12,12 @@ int run_program(int argc, char** argv) {
   app.set_version_flag("--version", "trilith " TRILITH_VERSION);
   app.require_subcommand(1);
   Outcome outcome;
-  add_run_verb(app, outcome);
-  add_trace_verb(app, outcome);
-  add_doctor_verb(app, outcome);
   add_inspect_verb(app, outcome);
+  add_trace_verb(app, outcome);
+  add_verify_verb(app, outcome);
+  add_run_verb(app, outcome);
   add_tokenize_verb(app, outcome);
+  add_doctor_verb(app, outcome);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -7,11 +7,10 @@
 
 #include "base/log.h"
 #include "base/mapped_file.h"
-#include "cli/implicit_inspect.h"
+#include "cli/open_model.h"
 #include "cli/verb.h"
 #include "engine/generate.h"
 #include "kernels/registry.h"
-#include "model/open_model.h"
 
 namespace trilith::cli {
 namespace {
@@ -189,11 +188,8 @@ Result<int> run(const RunArguments& arguments) {
   TRILITH_ASSIGN_OR_RETURN(const kernels::KernelSet* set, kernels::choose_kernels());
   options.isa = set->name;
   TRILITH_RETURN_IF_ERROR(engine::check_sampling(sampling_of(arguments)));
-  model::OpenOptions open;
-  open.sheet = arguments.sheet;
-  open.inspect = implicit_inspect();
-  open.load.threads = arguments.threads;
-  TRILITH_ASSIGN_OR_RETURN(model::LoadedModel loaded, model::open_model(arguments.model, open));
+  TRILITH_ASSIGN_OR_RETURN(model::LoadedModel loaded,
+                           open_model(arguments.model, arguments.sheet, arguments.threads));
   TRILITH_ASSIGN_OR_RETURN(const std::vector<int32_t> prompt,
                            prompt_ids(arguments, loaded.tokenizer));
   TRILITH_ASSIGN_OR_RETURN(engine::Engine engine,

@@ -5,8 +5,8 @@
 #include "base/log.h"
 #include "base/mapped_file.h"
 #include "base/thread_pool.h"
+#include "cli/open_model.h"
 #include "cli/verb.h"
-#include "model/open_model.h"
 #include "reconcile/prompts.h"
 #include "reconcile/trace_run.h"
 #include "reference/reference.h"
@@ -60,11 +60,8 @@ Result<std::vector<reconcile::TracedPrompt>> read_texts(const std::string& path,
 Status run_trace(const TraceArguments& arguments) {
   TRILITH_ASSIGN_OR_RETURN(const reconcile::TraceLevel level,
                            reconcile::level_from_name(arguments.level));
-  model::OpenOptions open;
-  open.sheet = arguments.sheet;
-  open.load.threads = arguments.threads;
   TRILITH_ASSIGN_OR_RETURN(const model::LoadedModel model,
-                           model::open_model(arguments.model, open));
+                           open_model(arguments.model, arguments.sheet, arguments.threads));
   reference::Mode mode = reference::Reference::default_mode(model.weights.spec);
   if (!arguments.mode.empty()) {
     TRILITH_ASSIGN_OR_RETURN(mode, reference::mode_from_name(arguments.mode));
