@@ -17,12 +17,12 @@ MARKS = "\u0300\u0301\u0305\u0308\u0323\u0327\u0334\u0345\u05b4\u3099\u1161\u11a
 
 
 @pytest.fixture(scope="module", params=[*SHIPPED, *(k for k in KINDS if k not in SHIPPED)],
-                ids=lambda name: name if name in KINDS else "file")
-def pair(request):
+                ids=lambda name: name if name in KINDS else name.split("/")[-2])
+def pair(request, report_figure):
     pair = Pair(request.param)
     pair.examples = EXAMPLES if request.param in SHIPPED else EXAMPLES // 10
     yield pair
-    print(f"\n{request.param}: {pair.strings} strings compared")
+    report_figure(f"tokenizer {request.param}: {pair.strings} strings compared")
     pair.close()
 
 

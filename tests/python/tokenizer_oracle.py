@@ -13,7 +13,7 @@ from tokenizers import (
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("TRILITH_BUILD", ROOT / "build" / "release"))
-PROGRAM = BUILD / "trilith"
+PROGRAM = pathlib.Path(os.environ.get("TRILITH_PROGRAM", BUILD / "trilith"))
 SAMPLE = ROOT / "models" / "sample" / "tokenizer.json"
 # More tokenizer.json files to compare, separated like PATH (SmolLM2's, for example).
 MORE = [p for p in os.environ.get("TRILITH_TOKENIZERS", "").split(os.pathsep) if p]
