@@ -29,6 +29,12 @@ class PackedModule:
     spec: Mapping[str, Any]
 
 
+@dataclasses.dataclass(frozen=True)
+class Format:
+    modules: list[PackedModule]
+    plain: Mapping[str, str]  # stored tensor -> transformers parameter, where they differ
+
+
 class Checkpoint:
     """A directory with config.json and safetensors, single or sharded."""
 
@@ -67,19 +73,19 @@ class Checkpoint:
         with safe_open(str(self._file_of[name]), "pt") as content:  # NumPy has no bfloat16
             return content.get_tensor(name).float().numpy()
 
-    def packed_modules(self, sheet: str | pathlib.Path | None = None) -> list[PackedModule]:
+    def format(self, sheet: str | pathlib.Path | None = None) -> Format:
         """From the sheet given, else the one beside the weights, else what the config announces."""
         if sheet is None and (self.folder / _SHEET).exists():
             sheet = self.folder / _SHEET
         if sheet is not None:
-            return _modules_of_sheet(json.loads(pathlib.Path(sheet).read_text("utf-8")))
+            return _format_of_sheet(json.loads(pathlib.Path(sheet).read_text("utf-8")))
         announced = self.config.get("quantization_config")
         if announced is None:
-            return []
+            return Format([], {})
         if announced.get("quant_method") != "bitnet":
             raise ValueError(f"quant_method {announced.get('quant_method')!r} needs a format sheet: "
                              "trilith inspect PATH --save")
-        return list(self._bitnet_modules(announced))
+        return Format(list(self._bitnet_modules(announced)), {})
 
     def _bitnet_modules(self, announced: Mapping[str, Any]) -> Iterator[PackedModule]:
         multiply = announced.get("linear_class", "bitlinear") == "autobitlinear"
@@ -93,7 +99,7 @@ class Checkpoint:
                                {"codes": module + ".weight", "scale": name}, spec)
 
 
-def _modules_of_sheet(sheet: Mapping[str, Any]) -> list[PackedModule]:
+def _format_of_sheet(sheet: Mapping[str, Any]) -> Format:
     if sheet.get("verdict", "identified") != "identified":
         raise ValueError(f"the format sheet's verdict is {sheet['verdict']!r}: {sheet.get('reason')}")
     modules = []
@@ -102,9 +108,18 @@ def _modules_of_sheet(sheet: Mapping[str, Any]) -> list[PackedModule]:
         modules.append(PackedModule(_transformers_name(entry), (rows, cols),
                                     {role: stored["name"] for role, stored in entry["stored"].items()},
                                     entry["spec"]))
-    return modules
+    plain = {entry["name"]: _parameter_name(entry["module"])
+             for entry in sheet.get("plain", ()) if entry.get("module")}
+    return Format(modules, plain)
+
+
+def _parameter_name(module: str) -> str:
+    return module if module.endswith(".bias") else module + ".weight"
 
 
 def _transformers_name(entry: Mapping[str, Any]) -> str:
     mapped = (entry.get("map") or {}).get("transformers") or {}
+    if mapped.get("op", "copy") != "copy":
+        raise ValueError(f"{entry['name']}: transformers wants it by {mapped['op']!r}, which is not "
+                         "supported here")
     return str(mapped.get("name") or entry["name"]).removesuffix(".weight")

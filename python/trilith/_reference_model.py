@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ._checkpoint import Checkpoint, PackedModule
+from ._checkpoint import Checkpoint, Format, PackedModule
 from ._decode import decode
 
 if TYPE_CHECKING:
@@ -26,14 +26,13 @@ def _decoded(checkpoint: Checkpoint, module: PackedModule) -> torch.Tensor:
         raise ValueError(f"{checkpoint.folder}: {module.name}: {error}") from error
 
 
-def _state(checkpoint: Checkpoint, modules: list[PackedModule],
-           dtype: torch.dtype) -> dict[str, torch.Tensor]:
+def _state(checkpoint: Checkpoint, form: Format, dtype: torch.dtype) -> dict[str, torch.Tensor]:
     import torch
 
-    consumed = {name for module in modules for name in module.stored.values()}
-    state = {name: torch.from_numpy(checkpoint.tensor(name)).to(dtype)
+    consumed = {name for module in form.modules for name in module.stored.values()}
+    state = {form.plain.get(name, name): torch.from_numpy(checkpoint.tensor(name)).to(dtype)
              for name in sorted(checkpoint.names - consumed)}
-    for module in modules:
+    for module in form.modules:
         state[module.name + ".weight"] = _decoded(checkpoint, module).to(dtype)
     return state
 
@@ -56,7 +55,7 @@ def reference_model(path: str | pathlib.Path, dtype: torch.dtype | None = None,
     if hasattr(config, "quantization_config"):
         del config.quantization_config
     model = AutoModelForCausalLM.from_config(config, attn_implementation="eager").to(dtype)
-    state = _state(checkpoint, checkpoint.packed_modules(sheet), dtype)
+    state = _state(checkpoint, checkpoint.format(sheet), dtype)
     loaded = model.load_state_dict(state, strict=False)
     model.tie_weights()
     tied = {"lm_head.weight"} if config.get_text_config().tie_word_embeddings else set()

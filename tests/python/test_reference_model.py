@@ -86,6 +86,55 @@ def test_announced_bitnet_format(linear_class, trilith, tmp_path):
     assert row_errors(traced_logits(trilith, folder, ids, tmp_path), logits_of(model, ids)).max() < 1e-5
 
 
+def test_the_shipped_sample(sample, trilith, tmp_path, report_figure):
+    """Nothing announced: inspect works the format out, for the program and for Python."""
+    sheet = tmp_path / "sheet.json"
+    trilith("inspect", sample, "--json", sheet)
+    model = package.reference_model(sample, sheet=sheet)
+    (tmp_path / "prompts.txt").write_text("Once upon a time, there was a brave boy named Tom.\n")
+    output = tmp_path / "trace.safetensors"
+    trilith("trace", sample, "--prompts", tmp_path / "prompts.txt", "-o", output, "--mode", "f32")
+    points = prompt_points(read_trace(output)[0])
+    errors = row_errors(points["logits"], logits_of(model, points["ids"].tolist()))
+    report_figure(f"sample: worst relative logit error {errors.max():.1e}")
+    assert errors.max() < 1e-5
+
+
+def test_any_architecture_under_a_strangers_names(tmp_path):
+    """Qwen3 (norms on q and k) with neutral tensor names: the sheet says what is what."""
+    from transformers import Qwen3Config, Qwen3ForCausalLM
+
+    config = Qwen3Config(vocab_size=64, hidden_size=32, intermediate_size=48, num_hidden_layers=2,
+                         num_attention_heads=4, num_key_value_heads=2, head_dim=8,
+                         tie_word_embeddings=False)
+    torch.manual_seed(30)
+    expected = Qwen3ForCausalLM(config).eval()
+    rng = np.random.default_rng(30)
+    tensors, modules, plain = {}, [], []
+    with torch.no_grad():
+        for index, (name, parameter) in enumerate(expected.named_parameters()):
+            if not name.endswith("_proj.weight"):
+                tensors[f"t{index}"] = parameter.detach().clone()
+                plain.append({"name": f"t{index}", "module": name.removesuffix(".weight")})
+                continue
+            levels = rng.integers(-1, 2, size=parameter.shape).astype(np.int8)
+            parameter.copy_(torch.from_numpy(levels * np.float32(0.25)))
+            tensors[f"m{index}.a"] = torch.from_numpy(pack_rows(levels, {0: 0, 1: 1, -1: 2}))
+            tensors[f"m{index}.b"] = torch.tensor([0.25])
+            modules.append({
+                "name": f"m{index}", "shape": list(levels.shape),
+                "stored": {"codes": {"name": f"m{index}.a"}, "scale": {"name": f"m{index}.b"}},
+                "spec": K4_SPEC | {"scale": {"index": "tensor", "op": "mul", "dtype": "F32"}},
+                "map": {"transformers": {"name": name, "op": "copy"}}})
+    save_file(tensors, tmp_path / "model.safetensors")
+    config.save_pretrained(tmp_path)
+    sheet = {"schema": "trilith.sheet/1", "verdict": "identified", "modules": modules, "plain": plain}
+    (tmp_path / "trilith_sheet.json").write_text(json.dumps(sheet))
+    model = package.reference_model(tmp_path)
+    ids = [3, 1, 4, 1, 5, 9, 2, 6]
+    assert row_errors(logits_of(model, ids), logits_of(expected, ids)).max() < 1e-5
+
+
 def test_missing_and_unknown_tensors_are_named(tmp_path):
     tiny = make_llama(29, tied=False)
     folder = save_dense(tiny, tmp_path / "model")
