@@ -76,10 +76,10 @@ TEST(Forward, AgreesWithPlainDoubleArithmetic) {
       Engine engine = make_engine(tiny, mode);
       const double error = relative_error(all_logits(engine, ids, ids.size()),
                                           plain_forward(make_weights(tiny), mode, ids));
-      // Float rounding grows over two layers to 1e-6 (measured 4e-7 at most); a 16-bit activation
+      // Float rounding grows over two layers (measured below 1e-6); a 16-bit activation
       // code may fall on the other side of a tie, one step of 2^-15 of a row's largest value in one
-      // of its elements (measured 3e-5 at most).
-      EXPECT_LT(error, mode == Mode::kF32 ? 1e-6 : 1e-4) << describe(tiny);
+      // of its elements (measured 6.4e-5 at most).
+      EXPECT_LT(error, mode == Mode::kF32 ? 2e-6 : 2e-4) << describe(tiny);
       RecordProperty(describe(tiny) + std::string(mode_name(mode)), std::to_string(error));
     }
   }

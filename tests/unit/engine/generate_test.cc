@@ -149,6 +149,20 @@ TEST_F(Generate, SeedsAreReproducible) {
   EXPECT_NE(run(prompt, other)->ids, first);
 }
 
+TEST_F(Generate, DrawsWithTheSeedAtThePosition) {
+  auto prompt = make_ids(tiny_, 10, 1);
+  const Sampling sampling = {.temperature = 1.2, .top_k = 20, .top_p = 0.9, .seed = 5};
+  const Generation g = *run(prompt, {.max_new_tokens = 8, .sampling = sampling});
+  for (size_t i = 0; i < g.ids.size(); ++i) {
+    KvCache cache = *engine_->make_cache(64);
+    const auto logits = *engine_->forward({{{&cache, prompt}}});
+    const Sample expected = *sample(logits.row(0), sampling, prompt.size());
+    EXPECT_EQ(g.ids[i], expected.id);
+    EXPECT_EQ(g.logprobs[i], expected.logprob);
+    prompt.push_back(g.ids[i]);
+  }
+}
+
 TEST_F(Generate, Stops) {
   const auto prompt = make_ids(tiny_, 10, 1);
   const auto free = run(prompt, {.max_new_tokens = 12})->ids;

@@ -2,6 +2,8 @@
 // bounds.
 #include <gtest/gtest.h>
 
+#include <bit>
+
 #include "base/half.h"
 #include "every_set.h"
 #include "kernels/attention.h"
@@ -64,7 +66,9 @@ TEST_P(FloatKernels, ElementwiseKernels) {
   for (const int64_t n : kLengths) {
     auto a = random_floats(random, n, 4.0F);
     const auto b = random_floats(random, n);
-    for (const float special : {0.0F, kNan, kInfinity, -kInfinity, -0.0F}) {
+    // NaN of both signs and with a payload: what comes out is the canonical one.
+    for (const float special :
+         {0.0F, kNan, -kNan, std::bit_cast<float>(0x7fc12345U), kInfinity, -kInfinity, -0.0F}) {
       if (special != 0.0F || std::signbit(special)) a[random() % a.size()] = special;
       const std::string where = "n " + std::to_string(n) + " special " + std::to_string(special);
       const auto unary = [&](auto kernel) {

@@ -195,6 +195,11 @@ TEST_P(IntegerKernels, QuantisationEdges) {
   EXPECT_EQ(256 * wide.codes[0] + wide.low[0] + 128, 32767);
   EXPECT_EQ(256 * wide.codes[1] + wide.low[1] + 128, -32767);
   EXPECT_EQ(256 * wide.codes[2] + wide.low[2] + 128, 0);
+  // The smallest range that is still spread over all codes, and a row of zeros.
+  EXPECT_EQ(quantise(set(), {1e-6F}, false).s, 127.0F / 1e-5F);
+  EXPECT_EQ(quantise(set(), {2e-5F}, false).s, 127.0F / 2e-5F);
+  EXPECT_EQ(quantise(set(), {1e-6F}, true).s, 32767.0F / 1e-6F);
+  EXPECT_EQ(quantise(set(), {0.0F, 0.0F}, true).s, 1.0F);
   // Nothing infinite or NaN disappears into integers.
   for (const float bad : {kNan, -kNan, kInfinity, -kInfinity}) {
     for (const size_t at : {0U, 8U, 12U}) {
