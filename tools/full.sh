@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# full.sh: everything long, after .ci/run: slow tests with ten times the generated examples, ten
-# minutes for each fuzz target, clang-tidy over every source. Hours, not minutes.
+# full.sh: everything long, after .ci/run: slow tests with ten times the generated examples, SmolLM2-135M
+# against transformers, ten minutes for each fuzz target, clang-tidy over every source. Hours.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 
@@ -14,6 +14,9 @@ step() {
 }
 
 step ci bash .ci/run
+smollm2=out/smollm2
+[ -e "$smollm2/config.json" ] || step smollm2 .venv/bin/python tools/fetch_smollm2.py "$smollm2"
+export TRILITH_SMOLLM2=$PWD/$smollm2
 TRILITH_FULL=1 TRILITH_BUILD=$PWD/build/release TRILITH_PROGRAM=$PWD/build/release/trilith \
   step slow-tests .venv/bin/python -m pytest -q
 step fuzz tools/run_fuzzers.sh build/asan-ubsan 600
