@@ -1,0 +1,40 @@
+#!/usr/bin/env bash
+# demo.sh PROGRAM: the whole story on the shipped model, which announces nothing about its weights.
+# Each step uses what the one before it left; the exit status is that of the first step that failed.
+set -uo pipefail
+cd "$(dirname "$0")/.."
+
+program=$1
+model=models/sample
+out=build/demo
+rm -rf "$out"
+mkdir -p "$out"
+
+# step WHAT COMMAND…: shows the command as a user would type it, runs it, stops the demo if it fails.
+step() {
+  local what=$1 start=$SECONDS
+  shift
+  printf '\n=== %s\n$ trilith %s\n' "$what" "$(printf '%q ' "$@")"
+  "$program" "$@" </dev/null
+  local code=$?
+  if [ "$code" -ne 0 ]; then
+    printf '\ndemo: FAILED: %s (exit code %d: 1 runtime, 2 usage, 3 verification, 4 input)\n' \
+      "$what" "$code" >&2
+    exit "$code"
+  fi
+  printf '(%d s)\n' $((SECONDS - start))
+}
+
+step 'Reverse: what do these bytes mean?' \
+  inspect "$model" --json "$out/sheet.json" --md "$out/sheet.md"
+echo "The full sheet, with the evidence for every field: $out/sheet.md"
+
+step 'Reconcile: does the engine compute what the weights say?' \
+  verify "$model" --sheet "$out/sheet.json" --baseline "$model/golden.safetensors" \
+  --json "$out/ledger.json"
+echo "The full ledger: $out/ledger.json"
+
+step 'Run: is it fast, and still right?' \
+  run "$model" --sheet "$out/sheet.json" -p 'Once upon a time' --greedy --json "$out/run.json"
+
+printf '\ndemo: identified, verified, and ran, in %d s\n' "$SECONDS"
