@@ -8,9 +8,9 @@ namespace trilith {
 
 }  // namespace trilith
 
-#define TRILITH_CHECK(condition)                                         \
-  do {                                                                   \
-    if (!(condition)) {                                                  \
-      ::trilith::check_failed(#condition, __FILE__, __LINE__);           \
-    }                                                                    \
+#define TRILITH_CHECK(condition)                               \
+  do {                                                         \
+    if (!(condition)) {                                        \
+      ::trilith::check_failed(#condition, __FILE__, __LINE__); \
+    }                                                          \
   } while (false)

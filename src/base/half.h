@@ -22,7 +22,8 @@ inline float f32_from_f16(uint16_t bits) {
   const uint32_t exponent = (bits >> 10) & 0x1fU;
   const uint32_t mantissa = bits & 0x3ffU;
   if (exponent == 0x1f) return std::bit_cast<float>(sign | 0x7f800000U | (mantissa << 13));
-  if (exponent != 0) return std::bit_cast<float>(sign | ((exponent + 112) << 23) | (mantissa << 13));
+  if (exponent != 0)
+    return std::bit_cast<float>(sign | ((exponent + 112) << 23) | (mantissa << 13));
   const float magnitude = static_cast<float>(mantissa) * 0x1p-24F;  // subnormal: exact
   return std::bit_cast<float>(sign | std::bit_cast<uint32_t>(magnitude));
 }
@@ -33,7 +34,7 @@ inline uint16_t f16_from_f32(float value) {
   const uint32_t magnitude = bits & 0x7fffffffU;
   if (magnitude > 0x7f800000U) return static_cast<uint16_t>(sign | 0x7e00U);
   if (magnitude >= 0x477ff000U) return static_cast<uint16_t>(sign | 0x7c00U);  // >= 65520
-  if (magnitude < 0x38800000U) {  // below 2^-14: the result counts units of 2^-24
+  if (magnitude < 0x38800000U) {               // below 2^-14: the result counts units of 2^-24
     if (magnitude < 0x33000000U) return sign;  // below 2^-25
     const uint32_t shift = 126 - (magnitude >> 23);
     const uint32_t significand = (magnitude & 0x7fffffU) | 0x800000U;

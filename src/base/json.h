@@ -31,21 +31,22 @@ class Json {
   };
 
   Json() = default;
-  Json(std::nullptr_t) {}                                        // NOLINT(*-explicit-*)
-  Json(bool value) : value_(value) {}                            // NOLINT(*-explicit-*)
-  Json(int value) : value_(static_cast<int64_t>(value)) {}       // NOLINT(*-explicit-*)
-  Json(unsigned value) : value_(static_cast<int64_t>(value)) {}  // NOLINT(*-explicit-*)
-  Json(long value) : value_(static_cast<int64_t>(value)) {}      // NOLINT(*-explicit-*)
+  Json(std::nullptr_t) {}                                         // NOLINT(*-explicit-*)
+  Json(bool value) : value_(value) {}                             // NOLINT(*-explicit-*)
+  Json(int value) : value_(static_cast<int64_t>(value)) {}        // NOLINT(*-explicit-*)
+  Json(unsigned value) : value_(static_cast<int64_t>(value)) {}   // NOLINT(*-explicit-*)
+  Json(long value) : value_(static_cast<int64_t>(value)) {}       // NOLINT(*-explicit-*)
   Json(long long value) : value_(static_cast<int64_t>(value)) {}  // NOLINT(*-explicit-*)
-  Json(unsigned long value);                                     // NOLINT(*-explicit-*)
-  Json(unsigned long long value) : Json(static_cast<unsigned long>(value)) {}  // NOLINT(*-explicit-*)
-  Json(double value) : value_(value) {}                          // NOLINT(*-explicit-*)
-  Json(float value) : value_(static_cast<double>(value)) {}      // NOLINT(*-explicit-*)
-  Json(const char* value) : value_(std::string(value)) {}        // NOLINT(*-explicit-*)
-  Json(std::string value) : value_(std::move(value)) {}          // NOLINT(*-explicit-*)
-  Json(std::string_view value) : value_(std::string(value)) {}   // NOLINT(*-explicit-*)
-  Json(Array value) : value_(std::move(value)) {}                // NOLINT(*-explicit-*)
-  Json(Object value) : value_(std::move(value)) {}               // NOLINT(*-explicit-*)
+  Json(unsigned long value);                                      // NOLINT(*-explicit-*)
+  Json(unsigned long long value)
+      : Json(static_cast<unsigned long>(value)) {}              // NOLINT(*-explicit-*)
+  Json(double value) : value_(value) {}                         // NOLINT(*-explicit-*)
+  Json(float value) : value_(static_cast<double>(value)) {}     // NOLINT(*-explicit-*)
+  Json(const char* value) : value_(std::string(value)) {}       // NOLINT(*-explicit-*)
+  Json(std::string value) : value_(std::move(value)) {}         // NOLINT(*-explicit-*)
+  Json(std::string_view value) : value_(std::string(value)) {}  // NOLINT(*-explicit-*)
+  Json(Array value) : value_(std::move(value)) {}               // NOLINT(*-explicit-*)
+  Json(Object value) : value_(std::move(value)) {}              // NOLINT(*-explicit-*)
   template <typename T>
   static Json array(const T& values) {
     Array items;

@@ -35,7 +35,6 @@ class MappedFile {
 
 constexpr uint64_t kMaxTextFileBytes = uint64_t{64} << 20;
 
-Result<std::string> read_text_file(const std::string& path,
-                                   uint64_t max_bytes = kMaxTextFileBytes);
+Result<std::string> read_text_file(const std::string& path, uint64_t max_bytes = kMaxTextFileBytes);
 
 }  // namespace trilith

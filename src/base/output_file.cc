@@ -66,8 +66,8 @@ Status OutputFile::commit() {
 
 Status write_text_file(const std::string& path, std::string_view text) {
   if (path == "-") {
-    const bool written = std::fwrite(text.data(), 1, text.size(), stdout) == text.size() &&
-                         std::fflush(stdout) == 0;
+    const bool written =
+        std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0;
     return written ? Status() : write_error("stdout");
   }
   TRILITH_ASSIGN_OR_RETURN(OutputFile file, OutputFile::create(path));

@@ -42,12 +42,16 @@ struct Error {
   std::string found;
   std::string hint;  // the next step for the user
 
-  static Error runtime(std::string message) { return make(ErrorKind::kRuntime, std::move(message)); }
+  static Error runtime(std::string message) {
+    return make(ErrorKind::kRuntime, std::move(message));
+  }
   static Error usage(std::string message) { return make(ErrorKind::kUsage, std::move(message)); }
   static Error verification(std::string message) {
     return make(ErrorKind::kVerification, std::move(message));
   }
-  static Error damaged(std::string message) { return make(ErrorKind::kDamaged, std::move(message)); }
+  static Error damaged(std::string message) {
+    return make(ErrorKind::kDamaged, std::move(message));
+  }
   static Error unsupported(std::string message) {
     return make(ErrorKind::kUnsupported, std::move(message));
   }
@@ -75,7 +79,7 @@ struct Error {
 template <typename T>
 class [[nodiscard]] Result {
  public:
-  Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}  // NOLINT(*-explicit-*)
+  Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}      // NOLINT(*-explicit-*)
   Result(Error error) : state_(std::in_place_index<1>, std::move(error)) {}  // NOLINT(*-explicit-*)
 
   bool ok() const { return state_.index() == 0; }
@@ -128,10 +132,10 @@ using Status = Result<void>;
   if (!result.ok()) return std::move(result).error();              \
   target = std::move(result).value()
 
-#define TRILITH_RETURN_IF_ERROR(expression)                \
-  do {                                                     \
-    auto status_of_expression = (expression);              \
-    if (!status_of_expression.ok()) {                      \
-      return std::move(status_of_expression).error();      \
-    }                                                      \
+#define TRILITH_RETURN_IF_ERROR(expression)           \
+  do {                                                \
+    auto status_of_expression = (expression);         \
+    if (!status_of_expression.ok()) {                 \
+      return std::move(status_of_expression).error(); \
+    }                                                 \
   } while (false)

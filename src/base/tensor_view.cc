@@ -12,7 +12,8 @@ namespace {
 
 constexpr uint64_t kMaxElements = uint64_t{1} << 62;
 
-// OCP 8-bit floats. E4M3 has no infinities (S.1111.111 is NaN); E5M2 follows IEEE; E8M0 is 2^(b-127).
+// OCP 8-bit floats. E4M3 has no infinities (S.1111.111 is NaN); E5M2 follows IEEE; E8M0 is
+// 2^(b-127).
 double f8_e4m3(uint8_t bits) {
   const int exponent = (bits >> 3) & 15;
   const int mantissa = bits & 7;
@@ -37,7 +38,8 @@ Result<uint64_t> element_count(std::span<const int64_t> shape) {
   uint64_t count = 1;
   bool empty = false;
   for (const int64_t extent : shape) {
-    if (extent < 0) return Error::damaged("a dimension is negative").with_found(shape_string(shape));
+    if (extent < 0)
+      return Error::damaged("a dimension is negative").with_found(shape_string(shape));
     if (extent == 0) {
       empty = true;
       continue;

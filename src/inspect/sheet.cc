@@ -42,6 +42,34 @@ void add_evidence(const FamilySheet& family, std::string& text) {
   }
 }
 
+// What the file's bytes are for, largest part first.
+void add_bytes(const Sheet& sheet, std::string& text) {
+  std::map<std::string, uint64_t> parts;
+  uint64_t total = 0;
+  for (const ModuleSheet& module : sheet.modules) {
+    for (const StoredInfo& part : module.stored) parts["packed " + part.role] += part.bytes;
+  }
+  for (const PlainSheet& plain : sheet.plain) {
+    std::string role = "other";
+    if (plain.is_bias) {
+      role = "biases";
+    } else if (plain.id) {
+      role = model::is_norm(plain.id->role) ? "norms" : model::role_name(plain.id->role);
+    }
+    const Result<uint64_t> bytes = byte_count(plain.dtype, plain.shape);
+    parts[role] += bytes.ok() ? *bytes : 0;
+  }
+  for (const auto& [role, bytes] : parts) total += bytes;
+  if (total == 0) return;
+  std::vector<std::pair<std::string, uint64_t>> ordered(parts.begin(), parts.end());
+  std::ranges::stable_sort(ordered, std::greater{}, &std::pair<std::string, uint64_t>::second);
+  text += fmt::format("bytes      {}\n", total);
+  for (const auto& [role, bytes] : ordered) {
+    text += fmt::format("    {:<16} {:>12} {:>5.1f} %\n", role, bytes,
+                        100.0 * static_cast<double>(bytes) / static_cast<double>(total));
+  }
+}
+
 }  // namespace
 
 std::string_view verdict_name(Verdict verdict) {
@@ -104,6 +132,7 @@ std::string summary(const Sheet& sheet) {
     text += fmt::format("probe      none: {}\n", sheet.probe.absent_because);
   }
   text += fmt::format("plain      {}\n", count_text(sheet.plain.size(), "tensor"));
+  add_bytes(sheet, text);
   for (const std::string& assumption : sheet.assumptions) {
     text += fmt::format("assumed    {}\n", assumption);
   }

@@ -36,7 +36,8 @@ TEST(Half, F16AgreesWithTheCompilersOwnConversion) {
     for (const int step : {-1, 1}) {
       const auto neighbour = static_cast<uint16_t>(ours + step);
       const float other = f32_from_f16(neighbour);
-      if (std::isnan(other) || std::isinf(other) || std::signbit(other) != std::signbit(back)) continue;
+      if (std::isnan(other) || std::isinf(other) || std::signbit(other) != std::signbit(back))
+        continue;
       const double other_error = std::fabs(other - exact);
       EXPECT_TRUE(error < other_error || (error == other_error && (ours & 1) == 0)) << value;
     }

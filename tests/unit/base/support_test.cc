@@ -57,7 +57,8 @@ TEST(Shape, OverflowIsRefused) {
 }
 
 TEST(OutputFile, LeavesNothingWithoutCommit) {
-  const auto folder = std::filesystem::temp_directory_path() / ("trilith_" + std::to_string(getpid()));
+  const auto folder =
+      std::filesystem::temp_directory_path() / ("trilith_" + std::to_string(getpid()));
   std::filesystem::create_directories(folder);
   const std::string path = folder / "x.txt";
   {

@@ -39,8 +39,10 @@ Status write_tiny(const std::string& text, const std::string& folder) {
   std::vector<checkpoint::TensorToWrite> dense;
   for (const auto& [name, values] : tiny.dense) {
     const bool bias = name.ends_with(".bias");
-    dense.push_back({bias ? name : name + ".weight", DType::kF32,
-                     {static_cast<int64_t>(values.size())}, std::as_bytes(std::span(values))});
+    dense.push_back({bias ? name : name + ".weight",
+                     DType::kF32,
+                     {static_cast<int64_t>(values.size())},
+                     std::as_bytes(std::span(values))});
   }
   return checkpoint::write_safetensors(folder + "/dense.safetensors", dense, {});
 }
