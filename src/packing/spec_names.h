@@ -17,7 +17,7 @@ struct Word {
   std::string_view name;
 };
 template <typename E>  // clang 14 deduces no aggregates by itself
-Word(E, std::string_view) -> Word<E>;
+Word(E, std::string_view)->Word<E>;
 
 inline constexpr std::array kSymbolWords = {
     Word{Symbol::kInt, "int"},       Word{Symbol::kTable, "table"},
