@@ -35,6 +35,29 @@ def report_figure() -> Callable[[str], None]:
     return _figures.append
 
 
+@pytest.fixture(scope="session")
+def twin(program, sample, tmp_path_factory):
+    """transformers' Llama in double with the weights that `inspect --unpack` writes."""
+    import torch
+    from safetensors.torch import load_file
+    from transformers import AutoConfig, AutoModelForCausalLM
+
+    path = tmp_path_factory.mktemp("twin") / "dense.safetensors"
+    subprocess.run([str(program), "inspect", str(sample), "--unpack", str(path)], check=True,
+                   capture_output=True, timeout=300)
+    state = {f"{name.removesuffix('.weight')}.weight": value
+             for name, value in load_file(path).items()}
+    stored = load_file(sample / "model.safetensors")
+    config = AutoConfig.from_pretrained(sample)
+    model = AutoModelForCausalLM.from_config(config, dtype=torch.float64,
+                                             attn_implementation="eager").eval()
+    for name in model.state_dict():
+        if name not in state:
+            state[name] = stored[name]
+    model.load_state_dict({name: value.double() for name, value in state.items()})
+    return model
+
+
 def pytest_terminal_summary(terminalreporter) -> None:
     if _figures:
         terminalreporter.section("figures")

@@ -10,28 +10,6 @@ import pytest
 torch = pytest.importorskip("torch")
 
 
-@pytest.fixture(scope="module")
-def twin(program, sample, tmp_path_factory):
-    """transformers' Llama in double with the weights that `inspect --unpack` writes."""
-    from safetensors.torch import load_file
-    from transformers import AutoConfig, AutoModelForCausalLM
-
-    path = tmp_path_factory.mktemp("twin") / "dense.safetensors"
-    subprocess.run([str(program), "inspect", str(sample), "--unpack", str(path)], check=True,
-                   capture_output=True, timeout=300)
-    state = {f"{name.removesuffix('.weight')}.weight": value
-             for name, value in load_file(path).items()}
-    stored = load_file(sample / "model.safetensors")
-    config = AutoConfig.from_pretrained(sample)
-    model = AutoModelForCausalLM.from_config(config, dtype=torch.float64,
-                                             attn_implementation="eager").eval()
-    for name in model.state_dict():
-        if name not in state:
-            state[name] = stored[name]
-    model.load_state_dict({name: value.double() for name, value in state.items()})
-    return model
-
-
 # Worst error of a log-probability over 120 tokens, ten times what was measured (other weights differ
 # by less than that). f32: float rounding over six layers, 9.4e-7. a16: 16-bit activation codes on
 # top of it, 1.7e-4. One wrong code table, scale or rotation gives more than 1.
