@@ -1,7 +1,6 @@
 // verify on the sample: clean when nothing is wrong, and red at the right place for each fault put
 // in by hand. The golden trace is one the reference writes here from the undamaged weights.
 #include <gtest/gtest.h>
-
 #include <unistd.h>
 
 #include <filesystem>
