@@ -62,10 +62,6 @@ Status run_trace(const TraceArguments& arguments) {
                            reconcile::level_from_name(arguments.level));
   TRILITH_ASSIGN_OR_RETURN(const model::LoadedModel model,
                            open_model(arguments.model, arguments.sheet, arguments.threads));
-  reference::Mode mode = reference::Reference::default_mode(model.weights.spec);
-  if (!arguments.mode.empty()) {
-    TRILITH_ASSIGN_OR_RETURN(mode, reference::mode_from_name(arguments.mode));
-  }
   reconcile::TraceOrigin origin{&model.weights, &model.sheet, model.checkpoint.config(), "",
                                 TRILITH_VERSION};
   std::vector<reconcile::TracedPrompt> prompts;
@@ -89,6 +85,21 @@ Status run_trace(const TraceArguments& arguments) {
   options.sampled_rows = arguments.rows;
   options.seed = arguments.seed;
   options.points = arguments.points;
+  if (arguments.backend == "engine") {
+    engine::Options engine_options;
+    engine_options.threads = arguments.threads;
+    if (!arguments.mode.empty()) {
+      TRILITH_ASSIGN_OR_RETURN(engine_options.mode, engine::mode_from_name(arguments.mode));
+    }
+    model::Weights copy = model.weights;  // the engine packs its own; the description needs these
+    TRILITH_ASSIGN_OR_RETURN(engine::Engine engine,
+                             engine::Engine::create(std::move(copy), engine_options));
+    return reconcile::trace_engine(origin, prompts, engine, options, arguments.output);
+  }
+  reference::Mode mode = reference::Reference::default_mode(model.weights.spec);
+  if (!arguments.mode.empty()) {
+    TRILITH_ASSIGN_OR_RETURN(mode, reference::mode_from_name(arguments.mode));
+  }
   ThreadPool pool(arguments.threads);
   return reconcile::trace_reference(origin, prompts, mode, options, pool, arguments.output);
 }
@@ -106,8 +117,9 @@ void add_trace_verb(CLI::App& app, Outcome& outcome) {
   prompts->excludes(ids);
   verb->add_option("-o,--output", arguments->output, "The trace to write")->required();
   verb->add_option("--sheet", arguments->sheet, "Format sheet of the packed weights");
-  verb->add_option("--backend", arguments->backend, "What computes: reference (double precision)")
-      ->check(CLI::IsMember({"reference"}))
+  verb->add_option("--backend", arguments->backend,
+                   "What computes: reference (double precision) or engine")
+      ->check(CLI::IsMember({"reference", "engine"}))
       ->capture_default_str();
   verb->add_option("--mode", arguments->mode,
                    "Activations of packed linears; default: as the model was trained, else a16")

@@ -13,15 +13,16 @@
 namespace trilith::reconcile {
 namespace {
 
-Status check_points(const reference::Reference& reference, const TraceOptions& options) {
+Status check_points(const model::ModelSpec& spec, const TraceOptions& options) {
+  const std::vector<reference::Step> steps = reference::forward_steps(spec);
   for (const std::string& wanted : options.points) {
     const std::string base = wanted.substr(0, wanted.find('.'));
-    const bool known =
-        std::any_of(reference.steps().begin(), reference.steps().end(),
-                    [&](const reference::Step& step) { return without_layer(step.point) == base; });
+    const bool known = std::any_of(steps.begin(), steps.end(), [&](const reference::Step& step) {
+      return without_layer(step.point) == base;
+    });
     if (known) continue;
     std::string names;
-    for (const reference::Step& step : reference.steps()) {
+    for (const reference::Step& step : steps) {
       const std::string name(without_layer(step.point));
       if ((", " + names + ",").find(", " + name + ",") != std::string::npos) continue;
       names += (names.empty() ? "" : ", ") + name;
@@ -31,6 +32,23 @@ Status check_points(const reference::Reference& reference, const TraceOptions& o
         .with_found(wanted);
   }
   return {};
+}
+
+using RunPrompt = std::function<Status(const std::vector<int32_t>& ids, model::TraceSink* sink)>;
+
+Status trace(const TraceOrigin& origin, const std::vector<TracedPrompt>& prompts,
+             const RunPrompt& run, const TraceOptions& options, Json description,
+             const std::string& path) {
+  TRILITH_RETURN_IF_ERROR(check_points(origin.weights->spec, options));
+  TraceWriter writer(options);
+  ProgressBar progress("tracing", prompts.size());
+  for (size_t i = 0; i < prompts.size(); ++i) {
+    writer.begin_prompt(prompts[i].ids);
+    const Status ran = run(prompts[i].ids, &writer);
+    if (!ran.ok()) return Error(ran.error()).with_context(fmt::format("prompt {}", i));
+    progress.advance();
+  }
+  return writer.write(path, std::move(description));
 }
 
 }  // namespace
@@ -83,18 +101,30 @@ Status trace_reference(const TraceOrigin& origin, const std::vector<TracedPrompt
                        const std::string& path) {
   TRILITH_ASSIGN_OR_RETURN(const reference::Reference reference,
                            reference::Reference::create(*origin.weights, mode, pool));
-  TRILITH_RETURN_IF_ERROR(check_points(reference, options));
-  TraceWriter writer(options);
-  ProgressBar progress("tracing", prompts.size());
-  for (size_t i = 0; i < prompts.size(); ++i) {
-    writer.begin_prompt(prompts[i].ids);
-    const auto logits = reference.run(prompts[i].ids, &writer);
-    if (!logits.ok()) return Error(logits.error()).with_context(fmt::format("prompt {}", i));
-    progress.advance();
-  }
-  return writer.write(
-      path, describe_trace(origin, prompts, "reference", std::string(reference::mode_name(mode)),
-                           "double", pool.threads()));
+  const RunPrompt run = [&](const std::vector<int32_t>& ids, model::TraceSink* sink) -> Status {
+    TRILITH_RETURN_IF_ERROR(reference.run(ids, sink));
+    return {};
+  };
+  return trace(origin, prompts, run, options,
+               describe_trace(origin, prompts, "reference", std::string(reference::mode_name(mode)),
+                              "double", pool.threads()),
+               path);
+}
+
+Status trace_engine(const TraceOrigin& origin, const std::vector<TracedPrompt>& prompts,
+                    engine::Engine& engine, const TraceOptions& options, const std::string& path) {
+  const RunPrompt run = [&](const std::vector<int32_t>& ids, model::TraceSink* sink) -> Status {
+    TRILITH_ASSIGN_OR_RETURN(engine::KvCache cache,
+                             engine.make_cache(static_cast<int64_t>(ids.size())));
+    const engine::Batch batch{{{&cache, ids, engine::LogitsWanted::kAll}}};
+    TRILITH_RETURN_IF_ERROR(engine.forward(batch, sink));
+    return {};
+  };
+  return trace(
+      origin, prompts, run, options,
+      describe_trace(origin, prompts, "engine", std::string(engine::mode_name(engine.mode())),
+                     std::string(engine.isa()), engine.threads()),
+      path);
 }
 
 }  // namespace trilith::reconcile

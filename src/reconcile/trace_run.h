@@ -1,4 +1,5 @@
-// The description of a traced run ("trilith.trace" in CONTRACT), and tracing with the reference.
+// The description of a traced run ("trilith.trace" in CONTRACT), and tracing with the reference and
+// the engine.
 #pragma once
 
 #include <cstdint>
@@ -8,6 +9,7 @@
 #include "base/json.h"
 #include "base/result.h"
 #include "base/thread_pool.h"
+#include "engine/engine.h"
 #include "model/format_sheet.h"
 #include "model/weights.h"
 #include "reconcile/trace_writer.h"
@@ -43,5 +45,8 @@ Json describe_trace(const TraceOrigin& origin, const std::vector<TracedPrompt>& 
 Status trace_reference(const TraceOrigin& origin, const std::vector<TracedPrompt>& prompts,
                        reference::Mode mode, const TraceOptions& options, ThreadPool& pool,
                        const std::string& path);
+// The same with the engine, in its own mode; one whole-prompt forward a prompt.
+Status trace_engine(const TraceOrigin& origin, const std::vector<TracedPrompt>& prompts,
+                    engine::Engine& engine, const TraceOptions& options, const std::string& path);
 
 }  // namespace trilith::reconcile

@@ -136,6 +136,20 @@ def test_another_programs_trace_is_a_target(program, documented, golden, tmp_pat
     assert ledger["first"]["point"] == "layers.2.out"
 
 
+@pytest.mark.parametrize("mode", ["a16", "a8"])
+def test_the_engines_own_trace_is_a_target(program, documented, golden, sample, tmp_path, mode):
+    """What the engine recorded in a file is judged like the engine itself, integers included."""
+    path = tmp_path / "engine.safetensors"
+    subprocess.run([str(program), "trace", str(documented[0]), "--prompts", str(sample / "texts.txt"),
+                    "--max-tokens", "64", "--backend", "engine", "--mode", mode, "-o", str(path)],
+                   check=True, capture_output=True, timeout=300)
+    status, ledger = verify(program, documented[0], golden, "--target", path)
+    assert status == 0 and ledger["verdict"] == "clean"
+    linears = [p for p in ledger["points"] if "integers" in p.get("local", {})]
+    assert len(linears) == 7 * 6
+    assert all(p["local"]["integers"]["equal"] for p in linears)
+
+
 @pytest.mark.parametrize("arguments, code", [
     (["verify"], 2),
     (["verify", "{model}"], 2),
