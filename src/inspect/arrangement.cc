@@ -12,17 +12,29 @@ namespace {
 
 using packing::Scale;
 
-std::optional<Scale::Index> scale_index_of(const TensorView& tensor, int64_t rows) {
-  if (tensor.count() == static_cast<uint64_t>(rows)) return Scale::Index::kRow;
-  if (tensor.count() == 1) return Scale::Index::kTensor;
+bool counts(const TensorView& tensor, int64_t size) {
+  return tensor.count() == static_cast<uint64_t>(size);
+}
+
+// By size alone; of a square matrix a vector counts as row scales.
+std::optional<Scale::Index> scale_index_of(const TensorView& tensor, int64_t rows, int64_t cols) {
+  if (counts(tensor, rows)) return Scale::Index::kRow;
+  if (counts(tensor, 1)) return Scale::Index::kTensor;
+  if (counts(tensor, cols)) return Scale::Index::kColumn;
   return std::nullopt;
 }
 
+bool fits_index(const TensorView& tensor, Scale::Index index, int64_t rows, int64_t cols) {
+  return counts(tensor, index == Scale::Index::kRow      ? rows
+                        : index == Scale::Index::kColumn ? cols
+                                                         : 1);
+}
+
 // Scales before biases: a name that says so, else the only one whose values can be scales.
-const TensorView* choose_scale(const std::vector<const Part*>& floats, int64_t rows) {
+const TensorView* choose_scale(const std::vector<const Part*>& floats, int64_t rows, int64_t cols) {
   const TensorView* chosen = nullptr;
   for (const Part* part : floats) {
-    if (!scale_index_of(*part->tensor, rows) || part->suffix.ends_with("bias")) continue;
+    if (!scale_index_of(*part->tensor, rows, cols) || part->suffix.ends_with("bias")) continue;
     if (!can_be_scales(to_floats(*part->tensor))) continue;
     if (chosen == nullptr || part->suffix.find("scale") != std::string::npos) chosen = part->tensor;
   }
@@ -126,20 +138,22 @@ class Arranger {
       module.rows = fit.rows;
       module.cols = fit.cols;
       if (lone_ || arrangement.geometry.has_scale) return "";
-      const TensorView* scale = choose_scale(group.floats, fit.rows);
+      const TensorView* scale = choose_scale(group.floats, fit.rows, fit.cols);
       if (scale == nullptr) continue;
       module.stored["scale"] = scale;
       module.bias = choose_bias(group.floats, fit.rows, scale);
       arrangement.scale_rule = "common prefix";
-      return set_scale(arrangement.scale, *scale, fit.rows);
+      return set_scale(arrangement.scale, *scale, fit.rows, fit.cols);
     }
     return scale_problem(group, fits.front().rows);
   }
 
-  static std::string set_scale(std::optional<Scale>& agreed, const TensorView& scale,
-                               int64_t rows) {
+  static std::string set_scale(std::optional<Scale>& agreed, const TensorView& scale, int64_t rows,
+                               int64_t cols) {
+    const auto index = scale_index_of(scale, rows, cols);
+    if (!index) return fmt::format("scale '{}' fits neither rows nor columns", scale.name);
     Scale found;
-    found.index = *scale_index_of(scale, rows);
+    found.index = agreed && fits_index(scale, agreed->index, rows, cols) ? agreed->index : *index;
     found.dtype = scale.dtype;
     if (agreed && !(*agreed == found)) {
       return fmt::format("scale '{}' has another form than those of the modules before it",
@@ -180,8 +194,7 @@ class Arranger {
       const Part* neighbour = neighbour_of(modules[i].name, groups_[i]->floats, step);
       if (neighbour == nullptr) return false;
       const TensorView& scale = *neighbour->tensor;
-      if (scale.count() != static_cast<uint64_t>(modules[i].rows)) return false;
-      if (!set_scale(agreed, scale, modules[i].rows).empty()) return false;
+      if (!set_scale(agreed, scale, modules[i].rows, modules[i].cols).empty()) return false;
       modules[i].stored["scale"] = &scale;
     }
     arrangement.modules = std::move(modules);
@@ -207,30 +220,49 @@ class Arranger {
     return nearest;
   }
 
+  // Row scales where vectors of those sizes are left for all, else one number a matrix, else
+  // columns.
   std::string match_by_size(Arrangement& arrangement) const {
-    arrangement.scale_rule = "only vector of that size";
+    std::string first_reason;
+    for (const auto index : {Scale::Index::kRow, Scale::Index::kTensor, Scale::Index::kColumn}) {
+      const std::string reason = match_index(arrangement, index);
+      if (reason.empty()) return "";
+      if (first_reason.empty()) first_reason = reason;
+    }
+    return first_reason;
+  }
+
+  std::string match_index(Arrangement& arrangement, Scale::Index index) const {
+    std::vector<PackedModule> modules = arrangement.modules;
+    std::optional<Scale> agreed;
     std::set<const TensorView*> used;
-    for (size_t i = 0; i < arrangement.modules.size(); ++i) {
-      PackedModule& module = arrangement.modules[i];
+    bool assumed = false;
+    for (size_t i = 0; i < modules.size(); ++i) {
+      PackedModule& module = modules[i];
       std::vector<const Part*> fitting;
       for (const Part* part : groups_[i]->floats) {
-        const bool fits = part->tensor->count() == static_cast<uint64_t>(module.rows);
-        if (fits && used.count(part->tensor) == 0) fitting.push_back(part);
+        const TensorView& tensor = *part->tensor;
+        if (!fits_index(tensor, index, module.rows, module.cols) || used.contains(&tensor))
+          continue;
+        if (!agreed || agreed->dtype == tensor.dtype) fitting.push_back(part);
       }
       if (fitting.empty()) {
         return fmt::format("no vector of {} values is left that could scale the codes",
                            module.rows);
       }
-      if (fitting.size() > 1) {
-        arrangement.scale_rule = "name order among vectors of that size";
-        arrangement.scale_assumed = true;
-      }
+      assumed = assumed || fitting.size() > 1;
       const TensorView& scale = *fitting.front()->tensor;
-      std::string reason = set_scale(arrangement.scale, scale, module.rows);
-      if (!reason.empty()) return reason;
+      agreed = Scale{};
+      agreed->index = index;
+      agreed->dtype = scale.dtype;
       used.insert(&scale);
       module.stored["scale"] = &scale;
     }
+    arrangement.scale = agreed;
+    arrangement.modules = std::move(modules);
+    arrangement.scale_assumed = assumed;
+    arrangement.scale_rule =
+        assumed ? "name order among vectors of that size" : "only vector of that size";
     return "";
   }
 

@@ -15,6 +15,11 @@ bool contains_any(std::string_view text, std::initializer_list<std::string_view>
   });
 }
 
+// A zero point that is zero everywhere says nothing: the format is symmetric.
+bool is_empty_zero_point(const Part& part) {
+  return part.summary->distinct == 1 && part.summary->max == 0 && part.tensor->shape.size() < 2;
+}
+
 // A lower triangle of one value below another: a causal mask.
 bool is_triangular(const TensorView& tensor, const TensorSummary& summary) {
   const size_t dims = tensor.shape.size();
@@ -60,6 +65,7 @@ bool may_hold_codes(const Part& part) {
   if (is_ternary_float(tensor)) return true;
   if (!is_integer(tensor.dtype) || tensor.bytes.size() < kFewestBytes) return false;
   if (part.summary->counting || is_triangular(tensor, *part.summary)) return false;
+  if (is_empty_zero_point(part)) return false;
   return !contains_any(tensor.name, {"position_ids", "token_type_ids", "mask"});
 }
 

@@ -26,6 +26,11 @@ constexpr size_t kPermutedPairs = 64;
 // nothing else tells apart, far from enough to decide.
 constexpr double kUsualTable = 0.1;
 
+// The factor of scales that state the largest magnitude: 127 is its code.
+constexpr double kAbsmax = 1.0 / 127;
+// Nats that constant padding is worth at most: one slot a line already decides.
+constexpr double kMostPadding = 100;
+
 using Codes = std::vector<std::vector<uint8_t>>;  // of each module, [rows, cols]
 
 Result<Codes> decode_all(const Arrangement& arrangement) {
@@ -40,6 +45,33 @@ Result<Codes> decode_all(const Arrangement& arrangement) {
     all.push_back(std::move(matrix->codes));
   }
   return all;
+}
+
+// Slots beyond the logical width: packers fill them with one code, so a reading under which they
+// all hold the same is that much likelier than one under which they happen to.
+double padding_nats(const Arrangement& arrangement) {
+  const PackingSpec& spec = arrangement.geometry.spec;
+  const PackedModule& module = arrangement.modules.front();
+  const bool along_k = spec.law.axis == packing::Axis::kK;
+  const Fit full = unpadded_shape(spec, *module.stored.at("codes"));
+  const int64_t rows = full.rows;
+  const int64_t cols = full.cols;
+  const int64_t padding = along_k ? cols - module.cols : rows - module.rows;
+  if (padding <= 0) return 0;
+  packing::TensorsByRole tensors;
+  for (const auto& [role, tensor] : module.stored) {
+    if (role.starts_with("codes")) tensors[role] = *tensor;
+  }
+  const auto matrix = packing::decode(spec, tensors, rows, cols);
+  if (!matrix.ok()) return 0;
+  const size_t last = matrix->codes.size() - 1;
+  double slots = 0;
+  for (int64_t n = along_k ? 0 : module.rows; n < rows; ++n) {
+    for (int64_t k = along_k ? module.cols : 0; k < cols; ++k, ++slots) {
+      if (matrix->codes[static_cast<size_t>(n * cols + k)] != matrix->codes[last]) return 0;
+    }
+  }
+  return std::min(kMostPadding, slots * std::log(3.0));
 }
 
 ByteHistogram count(const Codes& all) {
@@ -240,6 +272,7 @@ class Search {
     Alignment alignment;
     std::vector<ProfilePair> tested;  // a sample, for the permutation test
     double dispersion_nats = 0;
+    double padding_nats = 0;
     ScaleDirection direction;
   };
 
@@ -247,6 +280,7 @@ class Search {
                    const std::vector<double>& level_squared) const {
     Measured measured;
     measured.direction = typical_direction(arrangement, decoded, level_squared);
+    measured.padding_nats = padding_nats(arrangement);
     const bool divide = measured.direction.nats_divide > measured.direction.nats_multiply;
     std::vector<ProfiledModule> modules;
     for (size_t m = 0; m < decoded.size(); ++m) {
@@ -304,19 +338,28 @@ class Search {
   void finish(size_t index, const Measured& measured, Hypothesis hypothesis) {
     hypothesis.add("alignment", measured.alignment.nats);
     hypothesis.add("overdispersion", measured.dispersion_nats);
+    hypothesis.add("padding", measured.padding_nats);
     const std::optional<Scale>& scale = result_.arrangements[index].scale;
     if (!scale) {
       result_.readings.push_back({hypothesis, index});
       return;
     }
-    for (const Scale::Op op : {Scale::Op::kMultiply, Scale::Op::kDivide}) {
+    const ScaleDirection& direction = measured.direction;
+    const auto add = [&](Scale::Op op, double factor, double nats) {
       Reading reading{hypothesis, index};
       reading.hypothesis.spec.scale = *scale;
       reading.hypothesis.spec.scale.op = op;
-      reading.hypothesis.add("scale direction", op == Scale::Op::kMultiply
-                                                    ? measured.direction.nats_multiply
-                                                    : measured.direction.nats_divide);
+      reading.hypothesis.spec.scale.factor = factor;
+      reading.hypothesis.add("scale direction", nats);
       result_.readings.push_back(std::move(reading));
+    };
+    add(Scale::Op::kMultiply, 1, direction.nats_multiply);
+    add(Scale::Op::kDivide, 1, direction.nats_divide);
+    if (direction.nats_power > direction.nats_multiply) {
+      add(Scale::Op::kMultiplyPowerOfTwo, 1, direction.nats_power);
+    }
+    if (hypothesis.spec.bits == 8) {  // the largest magnitude of a row in place of its step
+      add(Scale::Op::kMultiply, kAbsmax, gain_nats(direction.gain_multiply * kAbsmax));
     }
   }
 

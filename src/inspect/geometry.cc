@@ -143,15 +143,6 @@ bool stores_as(const Geometry& geometry, int64_t rows, int64_t cols, const Tenso
   return stored != layout->end() && without_ones(stored->second.shape) == without_ones(codes.shape);
 }
 
-// The shape when no slot is padding; {0, 0} for tensors that are no matrix.
-Fit unpadded_shape(const PackingSpec& spec, const TensorView& codes) {
-  if (codes.shape.size() != 2) return {};
-  const bool normal = spec.orient == Orientation::kNK;
-  Fit fit{codes.shape[normal ? 0 : 1], codes.shape[normal ? 1 : 0]};
-  (spec.law.axis == Axis::kK ? fit.cols : fit.rows) *= spec.law.slots;
-  return fit;
-}
-
 }  // namespace
 
 std::vector<Geometry> enumerate_geometries(DType dtype, size_t code_tensors) {
@@ -171,6 +162,14 @@ std::vector<Geometry> enumerate_geometries(DType dtype, size_t code_tensors) {
   return geometries;
 }
 
+Fit unpadded_shape(const PackingSpec& spec, const TensorView& codes) {
+  if (codes.shape.size() != 2) return {};
+  const bool normal = spec.orient == Orientation::kNK;
+  Fit fit{codes.shape[normal ? 0 : 1], codes.shape[normal ? 1 : 0]};
+  (spec.law.axis == Axis::kK ? fit.cols : fit.rows) *= spec.law.slots;
+  return fit;
+}
+
 std::vector<Fit> fitting_shapes(const Geometry& geometry, const TensorView& codes,
                                 const std::vector<LogicalShape>& shapes) {
   std::vector<Fit> fits;
@@ -185,11 +184,6 @@ std::vector<Fit> fitting_shapes(const Geometry& geometry, const TensorView& code
     }
   }
   return fits;
-}
-
-bool same_arrangement(const PackingSpec& a, const PackingSpec& b) {
-  return a.symbol == b.symbol && a.bits == b.bits && a.container == b.container &&
-         a.orient == b.orient && a.law == b.law && a.digits == b.digits;
 }
 
 }  // namespace trilith::inspect

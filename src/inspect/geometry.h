@@ -32,7 +32,7 @@ struct Fit {
 std::vector<Fit> fitting_shapes(const Geometry& geometry, const TensorView& codes,
                                 const std::vector<LogicalShape>& shapes);
 
-// Two codes in, one number out: the part of a spec that decides where codes lie (for reports).
-bool same_arrangement(const packing::PackingSpec& a, const packing::PackingSpec& b);
+// The shape when no slot is padding; {0, 0} for tensors that are no matrix.
+Fit unpadded_shape(const packing::PackingSpec& spec, const TensorView& codes);
 
 }  // namespace trilith::inspect

@@ -29,6 +29,10 @@ class Inspector {
     describe_container();
     if (Status status = survey(); !status.ok()) return refuse(std::move(status).error());
     if (found_.groups.empty()) {
+      if (const TensorView* tensor = find_small_floats()) {
+        return refuse(Error::unsupported("8-bit floats are not a format this program reads yet")
+                          .with_tensor(tensor->name));
+      }
       finish_plain();
       sheet_.verdict = Verdict::kIdentified;
       sheet_.reason = "no packed tensors: every weight is stored as an ordinary number";
@@ -95,6 +99,13 @@ class Inspector {
       context_.heads.kv_groups = context_.sizes.heads / context_.sizes.kv_heads;
     }
     return {};
+  }
+
+  const TensorView* find_small_floats() const {
+    for (const TensorView& tensor : checkpoint_.tensors()) {
+      if (is_float(tensor.dtype) && dtype_size(tensor.dtype) == 1) return &tensor;
+    }
+    return nullptr;
   }
 
   // Modules without codes, leaving out tensors that serve as scales.

@@ -8,12 +8,16 @@
 namespace trilith::inspect {
 namespace {
 
-double variance_ratio(const std::vector<uint64_t>& counts, double trials) {
+// Lines without a single zero, or of zeros alone, are left out: that is padding read as weights.
+double variance_ratio(std::vector<uint64_t> counts, double trials) {
+  std::erase_if(counts, [trials](uint64_t count) {
+    return count == 0 || static_cast<double>(count) == trials;
+  });
   const double n = static_cast<double>(counts.size());
+  if (counts.size() < 2) return 1;
   const double mean =
       static_cast<double>(std::accumulate(counts.begin(), counts.end(), uint64_t{0})) / n;
   const double binomial = mean * (1 - mean / trials);
-  if (counts.size() < 2 || !(binomial > 0)) return 1;
   double squares = 0;
   for (const uint64_t count : counts) {
     const double difference = static_cast<double>(count) - mean;

@@ -12,12 +12,15 @@ namespace {
 // ln of the gain is taken as normal around 0 with this deviation: twenty times is two deviations.
 constexpr double kGainSpread = 1.5;
 
-double nats(double gain) {
+// Nats against scales that are all negative.
+constexpr double kNegative = kDecisive;
+
+}  // namespace
+
+double gain_nats(double gain) {
   const double distance = std::log(gain) / kGainSpread;
   return -0.5 * distance * distance;
 }
-
-}  // namespace
 
 ScaleDirection judge_direction(std::span<const float> scales, double mean_square_level,
                                double cols) {
@@ -29,8 +32,11 @@ ScaleDirection judge_direction(std::span<const float> scales, double mean_square
   const double codes = std::sqrt(mean_square_level * cols);
   direction.gain_multiply = codes * typical;
   direction.gain_divide = codes / typical;
-  direction.nats_multiply = nats(direction.gain_multiply);
-  direction.nats_divide = nats(direction.gain_divide);
+  const bool negative = scales.front() < 0;
+  direction.gain_power = codes * std::exp2(negative ? -typical : typical);
+  direction.nats_multiply = gain_nats(direction.gain_multiply) - (negative ? kNegative : 0);
+  direction.nats_divide = gain_nats(direction.gain_divide) - (negative ? kNegative : 0);
+  direction.nats_power = gain_nats(direction.gain_power) - (negative ? 0 : kNegative);
   return direction;
 }
 

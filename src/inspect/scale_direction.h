@@ -1,6 +1,8 @@
 // Whether scales multiply or divide. Trained matrices keep the size of what passes through them, so
 // the root mean square of W times sqrt(K) lies within a factor of twenty of one; of two readings, s
-// and 1/s, the nearer one to that is the likelier, and near s = 1 nothing is decided.
+// and 1/s, the nearer one to that is the likelier, and near s = 1 nothing is decided. Stored
+// numbers that are all negative are rather exponents of two than scales that turn every sign
+// around.
 #pragma once
 
 #include <span>
@@ -10,9 +12,14 @@ namespace trilith::inspect {
 struct ScaleDirection {
   double gain_multiply = 0;  // rms(W) · sqrt(K) when scales multiply
   double gain_divide = 0;
+  double gain_power = 0;  // when the scale is two to the power of what is stored
   double nats_multiply = 0;
   double nats_divide = 0;
+  double nats_power = 0;
 };
+
+// Nats of a gain on the prior above: what a constant factor on every scale changes.
+double gain_nats(double gain);
 
 // `scales` as stored; `mean_square_level`: mean of level² over the matrix.
 ScaleDirection judge_direction(std::span<const float> scales, double mean_square_level,
