@@ -9,6 +9,7 @@
 #include "inspect/code_tables.h"
 #include "inspect/numbers.h"
 #include "inspect/overdispersion.h"
+#include "inspect/padding.h"
 #include "inspect/scale_direction.h"
 #include "packing/codec.h"
 
@@ -28,8 +29,6 @@ constexpr double kUsualTable = 0.1;
 
 // The factor of scales that state the largest magnitude: 127 is its code.
 constexpr double kAbsmax = 1.0 / 127;
-// Nats that constant padding is worth at most: one slot a line already decides.
-constexpr double kMostPadding = 100;
 
 using Codes = std::vector<std::vector<uint8_t>>;  // of each module, [rows, cols]
 
@@ -45,33 +44,6 @@ Result<Codes> decode_all(const Arrangement& arrangement) {
     all.push_back(std::move(matrix->codes));
   }
   return all;
-}
-
-// Slots beyond the logical width: packers fill them with one code, so a reading under which they
-// all hold the same is that much likelier than one under which they happen to.
-double padding_nats(const Arrangement& arrangement) {
-  const PackingSpec& spec = arrangement.geometry.spec;
-  const PackedModule& module = arrangement.modules.front();
-  const bool along_k = spec.law.axis == packing::Axis::kK;
-  const Fit full = unpadded_shape(spec, *module.stored.at("codes"));
-  const int64_t rows = full.rows;
-  const int64_t cols = full.cols;
-  const int64_t padding = along_k ? cols - module.cols : rows - module.rows;
-  if (padding <= 0) return 0;
-  packing::TensorsByRole tensors;
-  for (const auto& [role, tensor] : module.stored) {
-    if (role.starts_with("codes")) tensors[role] = *tensor;
-  }
-  const auto matrix = packing::decode(spec, tensors, rows, cols);
-  if (!matrix.ok()) return 0;
-  const size_t last = matrix->codes.size() - 1;
-  double slots = 0;
-  for (int64_t n = along_k ? 0 : module.rows; n < rows; ++n) {
-    for (int64_t k = along_k ? module.cols : 0; k < cols; ++k, ++slots) {
-      if (matrix->codes[static_cast<size_t>(n * cols + k)] != matrix->codes[last]) return 0;
-    }
-  }
-  return std::min(kMostPadding, slots * std::log(3.0));
 }
 
 ByteHistogram count(const Codes& all) {
@@ -280,7 +252,7 @@ class Search {
                    const std::vector<double>& level_squared) const {
     Measured measured;
     measured.direction = typical_direction(arrangement, decoded, level_squared);
-    measured.padding_nats = padding_nats(arrangement);
+    measured.padding_nats = padding_nats(arrangement.geometry, arrangement.modules.front());
     const bool divide = measured.direction.nats_divide > measured.direction.nats_multiply;
     std::vector<ProfiledModule> modules;
     for (size_t m = 0; m < decoded.size(); ++m) {
@@ -293,9 +265,7 @@ class Search {
       profiled.profiles =
           profile(decoded[m], module.rows, module.cols, level_squared, profiled.row_scale);
       modules.push_back(std::move(profiled));
-      std::vector<uint8_t> nonzero(decoded[m].size());
-      for (size_t i = 0; i < nonzero.size(); ++i) nonzero[i] = level_squared[decoded[m][i]] > 0;
-      measured.dispersion_nats += measure_dispersion(nonzero, module.rows, module.cols).nats;
+      measured.dispersion_nats += dispersion(module, decoded[m], level_squared);
     }
     const auto pairs =
         pair_profiles(modules, context_.plain, context_.heads, arrangement.geometry.spec.law.axis);
@@ -309,6 +279,24 @@ class Search {
     }
     measured.tested.resize((measured.tested.size() + step - 1) / step);
     return measured;
+  }
+
+  // Over the codes in turn, so that it does not depend on which of them is taken for zero (where
+  // each row is scaled by its own mean, the zero share alone hardly varies); for integers over
+  // magnitudes.
+  double dispersion(const PackedModule& module, const std::vector<uint8_t>& codes,
+                    const std::vector<double>& level_squared) const {
+    double nats = 0;
+    std::vector<uint8_t> marked(codes.size());
+    if (result_.codes.empty()) {
+      for (size_t i = 0; i < codes.size(); ++i) marked[i] = level_squared[codes[i]] >= 32 * 32;
+      return measure_dispersion(marked, module.rows, module.cols).nats;
+    }
+    for (const int code : result_.codes) {
+      for (size_t i = 0; i < codes.size(); ++i) marked[i] = codes[i] == code;
+      nats += measure_dispersion(marked, module.rows, module.cols).nats;
+    }
+    return nats / static_cast<double>(result_.codes.size());
   }
 
   // Of the median module: a family's scales share one direction, so it counts once.

@@ -8,7 +8,7 @@
 namespace trilith::inspect {
 namespace {
 
-// Lines without a single zero, or of zeros alone, are left out: that is padding read as weights.
+// Lines without a single mark, or of marks alone, are left out: that is padding read as weights.
 double variance_ratio(std::vector<uint64_t> counts, double trials) {
   std::erase_if(counts, [trials](uint64_t count) {
     return count == 0 || static_cast<double>(count) == trials;
@@ -28,11 +28,11 @@ double variance_ratio(std::vector<uint64_t> counts, double trials) {
 
 }  // namespace
 
-Dispersion measure_dispersion(std::span<const uint8_t> nonzero, int64_t rows, int64_t cols) {
+Dispersion measure_dispersion(std::span<const uint8_t> marked, int64_t rows, int64_t cols) {
   std::vector<uint64_t> row_counts(static_cast<size_t>(rows));
   std::vector<uint64_t> col_counts(static_cast<size_t>(cols));
   for (size_t n = 0; n < row_counts.size(); ++n) {
-    const std::span<const uint8_t> row = nonzero.subspan(n * col_counts.size(), col_counts.size());
+    const std::span<const uint8_t> row = marked.subspan(n * col_counts.size(), col_counts.size());
     uint64_t count = 0;
     for (size_t k = 0; k < row.size(); ++k) {
       count += row[k];

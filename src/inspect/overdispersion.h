@@ -1,6 +1,6 @@
-// Axis and stride class. Rows and columns of a trained matrix differ in how many zeros they hold;
-// read in the wrong arrangement they mix, and the counts fall back to what chance gives. Orders
-// inside a row, or of whole rows, leave this statistic as it is.
+// Axis and stride class. Rows and columns of a trained matrix differ in how often a code
+// occurs; read in the wrong arrangement they mix, and the counts fall back to what chance gives.
+// Orders inside a row, or of whole rows, leave this statistic as it is.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ struct Dispersion {
   double nats = 0;
 };
 
-// `nonzero`: [rows, cols], 1 where the code is not zero.
-Dispersion measure_dispersion(std::span<const uint8_t> nonzero, int64_t rows, int64_t cols);
+// `marked`: [rows, cols], 1 where a certain code (or any of certain codes) lies.
+Dispersion measure_dispersion(std::span<const uint8_t> marked, int64_t rows, int64_t cols);
 
 }  // namespace trilith::inspect

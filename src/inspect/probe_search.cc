@@ -43,14 +43,16 @@ class Prober {
   }
 
  private:
-  // The likeliest readings of each family in turn, the others at their best so far.
+  // The likeliest readings of each family in turn, the others at their best so far. What statistics
+  // put far behind is tried only when nothing before it predicts.
   void find_reading() {
-    for (size_t family = 0; family < families_.size() && !outcome_.predicted; ++family) {
-      const std::vector<Reading>& readings = families_[family].readings;
-      for (size_t i = 0; i < readings.size() && !outcome_.predicted; ++i) {
-        const double behind = readings.front().hypothesis.nats - readings[i].hypothesis.nats;
-        if (behind >= kDecisive) break;
-        evaluate(family, i);
+    for (const bool far : {false, true}) {
+      for (size_t family = 0; family < families_.size(); ++family) {
+        const std::vector<Reading>& readings = families_[family].readings;
+        for (size_t i = 0; i < readings.size() && !outcome_.predicted; ++i) {
+          const double behind = readings.front().hypothesis.nats - readings[i].hypothesis.nats;
+          if ((behind >= kDecisive) == far) evaluate(family, i);
+        }
       }
     }
   }

@@ -141,6 +141,46 @@ TEST(FamilySearch, FindsBase3) {
   }
 }
 
+// 128 rows are 26 bytes of five: the two slots left over hold padding, and only in the right digit
+// order do they lie behind the last row.
+TEST(FamilySearch, PaddingGivesTheDigitOrderAlongN) {
+  PackingSpec spec = base_spec();
+  spec.symbol = packing::Symbol::kBase3;
+  spec.bits = 0;
+  spec.law.slots = 5;
+  spec.law.axis = Axis::kN;
+  spec.code_table = CodeTable::list({-1.0, 0.0, 1.0});
+  for (const auto order : {packing::Digits::Order::kLsbFirst, packing::Digits::Order::kMsbFirst}) {
+    spec.digits.order = order;
+    expect_found(spec);
+  }
+}
+
+TEST(FamilySearch, FindsColumnScales) {
+  PackingSpec spec = base_spec();
+  Model model(spec);
+  testing::TensorStore columns;
+  for (const TensorView& view : model.store.views()) {
+    std::vector<std::byte> bytes(view.bytes.begin(), view.bytes.end());
+    Shape shape = view.shape;
+    if (view.name.ends_with(".scale")) {
+      const bool wide = view.name.find("down_proj") != std::string::npos;
+      shape = {wide ? kFfn : kHidden};
+      bytes.clear();
+      for (int64_t k = 0; k < shape[0]; ++k) {
+        const uint16_t bits = f16_from_f32(0.02F + 0.0001F * static_cast<float>(k % 7));
+        bytes.push_back(static_cast<std::byte>(bits & 0xff));
+        bytes.push_back(static_cast<std::byte>(bits >> 8));
+      }
+    }
+    columns.add(view.name, view.dtype, shape, std::move(bytes));
+  }
+  model.store = std::move(columns);
+  const FamilySearch search = model.search();
+  ASSERT_FALSE(search.readings.empty()) << search.refusal;
+  EXPECT_EQ(search.readings.front().hypothesis.spec.scale.index, Scale::Index::kColumn);
+}
+
 TEST(FamilySearch, FindsBitPlanes) {
   PackingSpec spec = base_spec();
   spec.symbol = packing::Symbol::kBitPlanes;
