@@ -254,6 +254,7 @@ class Inspector {
       scale_ = scale;
       std::swap(identities_.front(), identities_[outcome.identities]);
       identities_.front().ids = std::move(outcome.ids);
+      undecided_roles_ = std::move(outcome.undecided_roles);
     } else if (!outcome.error.empty()) {
       sheet_.probe.absent_because = outcome.error;
     } else {
@@ -307,8 +308,9 @@ class Inspector {
       evidence.status = Known::kInferred;
       evidence.test = "name and shape";
     } else {
-      evidence.status = scale_ ? Known::kInferred : Known::kAssumed;
-      evidence.test = "shape and " + identities_.front().order + (scale_ ? ", probe" : "");
+      const bool probed = scale_.has_value() && !undecided_roles_.contains(id->role);
+      evidence.status = probed ? Known::kInferred : Known::kAssumed;
+      evidence.test = "shape and " + identities_.front().order + (probed ? ", probe" : "");
     }
     return evidence;
   }
@@ -338,6 +340,7 @@ class Inspector {
         entry.id = module.id;
         entry.is_bias = true;
       }
+      if (entry.id) entry.id_known = role_evidence(entry.id).status;
       sheet_.plain.push_back(std::move(entry));
     }
   }
@@ -370,6 +373,7 @@ class Inspector {
   std::vector<FamilySearch> families_;
   std::optional<ProbeScale> scale_;  // set when the probe found the reading
   std::set<std::string> assumed_;
+  std::set<model::Role> undecided_roles_;
 };
 
 }  // namespace

@@ -107,7 +107,8 @@ class Prober {
     }
   }
 
-  // Roles taken from order alone: exchanges those of equal shape and keeps what the text prefers.
+  // Roles taken from order alone: exchanges those of equal shape where the text clearly prefers it.
+  // Norms with gains near one are told apart by name order only.
   void probe_roles() {
     std::vector<const Reading*> selected;
     for (size_t f = 0; f < families_.size(); ++f) {
@@ -130,9 +131,12 @@ class Prober {
       outcome_.lines.push_back(
           {fmt::format("{} and {} exchanged", model::role_name(first), model::role_name(second)),
            *loss});
-      if (*loss < best) {
+      const double gain = (best - *loss) * scale_.predicted_tokens;  // nats over the text
+      if (gain >= kDecisive) {
         best = *loss;
         outcome_.ids = std::move(exchanged);
+      } else if (gain > -kDecisive) {
+        outcome_.undecided_roles.insert({first, second});
       }
     }
   }

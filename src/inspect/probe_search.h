@@ -4,6 +4,7 @@
 #pragma once
 
 #include <functional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -21,8 +22,9 @@ struct ProbeOutcome {
   size_t identities = 0;  // which of the identities it was
   IdsByName ids;          // possibly with roles of equal shape exchanged
   std::vector<ProbeLine> lines;
-  bool predicted = false;  // some reading made the text predictable
-  std::string error;       // of the last probe that failed, empty otherwise
+  std::set<model::Role> undecided_roles;  // exchanging these hardly changes the loss
+  bool predicted = false;                 // some reading made the text predictable
+  std::string error;                      // of the last probe that failed, empty otherwise
 };
 
 // Sets probe_loss in the readings and ranks them. `identities` is not empty.

@@ -82,6 +82,7 @@ struct FamilySheet {
 struct PlainSheet {
   std::string name;
   std::optional<model::ModuleId> id;
+  Known id_known = Known::kInferred;
   bool is_bias = false;  // of module `id`
   DType dtype;
   Shape shape;

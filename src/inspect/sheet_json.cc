@@ -103,6 +103,7 @@ Json plain_json(const PlainSheet& tensor) {
   json.set("nan", tensor.nan);
   if (tensor.id && !tensor.is_bias) set_id(json, *tensor.id);
   if (tensor.id) {
+    json.set("role_status", status_name(tensor.id_known));
     json.set("module", model::module_name(*tensor.id) + (tensor.is_bias ? ".bias" : ""));
   }
   return json;

@@ -34,9 +34,6 @@ class Packing:
     scale_dtype: str = "float16"
     scale_column: bool = False  # [N, 1] in place of [N]
 
-    def scales_exactly(self) -> bool:
-        return not self.divide
-
 
 def random_packing(rng: random.Random, kind: str) -> Packing:
     divide = rng.random() < 0.4

@@ -83,5 +83,20 @@ TEST(ProbeSearch, RolesTakenFromOrderAreExchangedWhenTheTextPrefersIt) {
   EXPECT_EQ(outcome.ids.at("a").role, model::Role::kUpProj);
 }
 
+// Norms with gains near one: the exchanged model is as good, or better by chance.
+TEST(ProbeSearch, RolesAreNotExchangedForATrifle) {
+  std::vector<FamilySearch> families = one_family();
+  Identities identities;
+  identities.ids = {{"a", {model::Role::kInputNorm, 0}}, {"b", {model::Role::kPostNorm, 0}}};
+  const auto loss = [](const std::vector<const Reading*>& readings,
+                       const IdsByName& ids) -> Result<double> {
+    if (!is_true_reading(*readings.front())) return 8.0;
+    return ids.at("a").role == model::Role::kPostNorm ? 1.45 : 1.5;
+  };
+  const ProbeOutcome outcome = probe_families(families, {identities}, loss, kScale);
+  EXPECT_EQ(outcome.ids.at("a").role, model::Role::kInputNorm);
+  EXPECT_TRUE(outcome.undecided_roles.contains(model::Role::kInputNorm));
+}
+
 }  // namespace
 }  // namespace trilith::inspect
