@@ -42,6 +42,6 @@ show=(cat)
 echo "Every point: $out/ledger.txt; the ledger: $out/ledger.json"
 
 step 'Run: is it fast, and still right?' \
-  run "$model" --sheet "$out/sheet.json" -p 'Once upon a time' --greedy --json "$out/run.json"
+  run "$model" --sheet "$out/sheet.json" -p 'One day, a little girl named Lily' --greedy --json "$out/run.json"
 
 printf '\ndemo: identified, verified, and ran, in %d s\n' "$SECONDS"
