@@ -23,23 +23,30 @@ def run(program, *arguments):
                           timeout=120, stdin=subprocess.DEVNULL)
 
 
-PROMPT = "Once upon a time, there was a curious cat named Momo. Momo lived by the pond."
-
-
-def tokens(program, model):
-    """A short greedy continuation of a prompt whose top two logits lie far apart all the way."""
-    result = run(program, "run", model, "-p", PROMPT, "-n", "12", "--greedy", "--json", "-")
+def tokens(program, model, prompt):
+    result = run(program, "run", model, "-p", prompt, "-n", "12", "--greedy", "--json", "-")
     assert result.returncode == 0, result.stderr
     return json.loads(result.stdout)["ids"]
 
 
 @pytest.fixture(scope="module")
-def sample_tokens(program, sample):
-    return tokens(program, sample)
+def prompt(sample):
+    """The one whose greedy continuation is never near a tie: scales that repacking rounded anew do
+    not turn it."""
+    best = max(json.loads((sample / "prompts.json").read_text()),
+               key=lambda record: record["smallest_margin"])
+    assert best["smallest_margin"] > 0.05
+    return best["prompt"]
+
+
+@pytest.fixture(scope="module")
+def sample_tokens(program, sample, prompt):
+    return tokens(program, sample, prompt)
 
 
 @pytest.mark.parametrize("number", range(len(KINDS)))
-def test_a_random_packing_is_found(program, sample, sample_tokens, tmp_path, number):
+def test_a_random_packing_is_found(program, sample, sample_tokens, prompt, tmp_path,
+                                   number):
     rng = random.Random(SEED * 10 + number)
     packing = repack.random_packing(rng, KINDS[number])
     flat = number == 1 and packing.axis == "K"
@@ -60,7 +67,7 @@ def test_a_random_packing_is_found(program, sample, sample_tokens, tmp_path, num
     for name, matrix in truth.items():
         worst = np.abs(dense[name] - matrix).max() / np.abs(matrix).max()
         assert worst <= 2**-23, f"{name}: {worst}"  # one rounding to float32 on each side
-    assert tokens(program, model) == sample_tokens  # with the sheet that --save wrote
+    assert tokens(program, model, prompt) == sample_tokens  # with the sheet that --save wrote
 
 
 def test_without_its_tokenizer_a_repacked_model_stays_ambiguous(program, sample, tmp_path):
