@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <numeric>
+#include <unordered_map>
 #include <unordered_set>
 
 #include "checkpoint/discovery.h"
@@ -32,21 +33,30 @@ Result<Json> optional_object(const std::string& path) {
 struct Collected {
   std::vector<TensorView> tensors;
   std::vector<size_t> file_index;
+  std::vector<GgmlClaim> claims;  // of tensors[i]; empty unless GGUF
 };
+
+Status check_unique(const CheckpointFiles& files, const Collected& all) {
+  std::unordered_map<std::string_view, size_t> seen;
+  for (size_t i = 0; i < all.tensors.size(); ++i) {
+    const auto [entry, fresh] = seen.emplace(all.tensors[i].name, all.file_index[i]);
+    if (!fresh) {
+      return Error::damaged("the tensor lies in two shards")
+          .with_file(files.shards[all.file_index[i]])
+          .with_tensor(all.tensors[i].name)
+          .with_found("also in " + files.shards[entry->second]);
+    }
+  }
+  return {};
+}
 
 // The index and the shards must tell the same story, both ways.
 Status check_against_index(const CheckpointFiles& files, const Collected& all) {
-  std::map<std::string_view, size_t> seen;
+  std::unordered_set<std::string_view> seen;
   for (size_t i = 0; i < all.tensors.size(); ++i) {
     const std::string& name = all.tensors[i].name;
     const std::string& shard = files.shards[all.file_index[i]];
-    const auto [entry, fresh] = seen.emplace(name, all.file_index[i]);
-    if (!fresh) {
-      return Error::damaged("the tensor lies in two shards")
-          .with_file(shard)
-          .with_tensor(name)
-          .with_found("also in " + files.shards[entry->second]);
-    }
+    seen.insert(name);
     const auto listed = files.shard_of.find(name);
     if (listed == files.shard_of.end()) {
       return Error::damaged("the index does not list this tensor")
@@ -73,33 +83,73 @@ Status check_against_index(const CheckpointFiles& files, const Collected& all) {
   return {};
 }
 
+Container container_of(const CheckpointFiles& files) {
+  const bool sharded = !files.index.empty() || files.shards.size() > 1;
+  switch (files.kind) {
+    case FileKind::kGguf:
+      return sharded ? Container::kGgufSharded : Container::kGguf;
+    case FileKind::kTorchZip:
+      return sharded ? Container::kTorchZipSharded : Container::kTorchZip;
+    case FileKind::kSafetensors:
+      break;
+  }
+  return sharded ? Container::kSafetensorsSharded : Container::kSafetensors;
+}
+
 }  // namespace
 
 std::string_view container_name(Container container) {
-  return container == Container::kSafetensors ? "safetensors" : "safetensors-sharded";
+  switch (container) {
+    case Container::kSafetensors:
+      return "safetensors";
+    case Container::kSafetensorsSharded:
+      return "safetensors-sharded";
+    case Container::kGguf:
+      return "gguf";
+    case Container::kGgufSharded:
+      return "gguf-sharded";
+    case Container::kTorchZip:
+      return "torch-zip";
+    case Container::kTorchZipSharded:
+      return "torch-zip-sharded";
+  }
+  return "";
 }
 
 Result<Checkpoint> Checkpoint::open(const std::string& path) {
   TRILITH_ASSIGN_OR_RETURN(const CheckpointFiles files, find_files(path));
   Checkpoint checkpoint;
   checkpoint.folder_ = files.folder;
-  checkpoint.container_ =
-      files.index.empty() ? Container::kSafetensors : Container::kSafetensorsSharded;
   checkpoint.metadata_ = Json::object();
   Collected all;
   std::unordered_set<std::string> keys;
+  const auto keep = [&](Json&& metadata) {
+    for (auto& [key, value] : *metadata.as_object()) {
+      if (!keys.insert(key).second) continue;  // the first shard that says something is believed
+      checkpoint.metadata_.as_object()->emplace_back(key, std::move(value));
+    }
+  };
   for (size_t i = 0; i < files.shards.size(); ++i) {
     TRILITH_ASSIGN_OR_RETURN(MappedFile opened, MappedFile::open(files.shards[i]));
     checkpoint.files_.push_back(std::make_shared<const MappedFile>(std::move(opened)));
     const MappedFile& file = *checkpoint.files_.back();
-    TRILITH_ASSIGN_OR_RETURN(auto content, parse_safetensors(file.bytes(), file.path()));
-    for (auto& [key, value] : *content.metadata.as_object()) {
-      if (!keys.insert(key).second) continue;  // the first shard that says something is believed
-      checkpoint.metadata_.as_object()->emplace_back(key, std::move(value));
+    std::vector<TensorView> tensors;
+    if (files.kind == FileKind::kGguf) {
+      TRILITH_ASSIGN_OR_RETURN(GgufContent content, parse_gguf(file.bytes(), file.path()));
+      keep(std::move(content.metadata));
+      if (i == 0) checkpoint.arrays_ = std::move(content.arrays);
+      std::ranges::move(content.claims, std::back_inserter(all.claims));
+      tensors = std::move(content.tensors);
+    } else {
+      TRILITH_ASSIGN_OR_RETURN(auto content, parse_safetensors(file.bytes(), file.path()));
+      keep(std::move(content.metadata));
+      tensors = std::move(content.tensors);
     }
-    all.file_index.insert(all.file_index.end(), content.tensors.size(), i);
-    std::ranges::move(content.tensors, std::back_inserter(all.tensors));
+    all.file_index.insert(all.file_index.end(), tensors.size(), i);
+    std::ranges::move(tensors, std::back_inserter(all.tensors));
   }
+  checkpoint.container_ = container_of(files);
+  TRILITH_RETURN_IF_ERROR(check_unique(files, all));
   if (!files.index.empty()) TRILITH_RETURN_IF_ERROR(check_against_index(files, all));
 
   std::vector<size_t> order(all.tensors.size());
@@ -108,11 +158,11 @@ Result<Checkpoint> Checkpoint::open(const std::string& path) {
   for (const size_t i : order) {
     checkpoint.tensors_.push_back(std::move(all.tensors[i]));
     checkpoint.file_index_.push_back(all.file_index[i]);
+    if (!all.claims.empty()) checkpoint.claims_.push_back(std::move(all.claims[i]));
   }
-  const fs::path folder(files.folder);
-  TRILITH_ASSIGN_OR_RETURN(checkpoint.config_, optional_object((folder / "config.json").string()));
+  TRILITH_ASSIGN_OR_RETURN(checkpoint.config_, checkpoint.side_json("config.json"));
   TRILITH_ASSIGN_OR_RETURN(checkpoint.generation_config_,
-                           optional_object((folder / "generation_config.json").string()));
+                           checkpoint.side_json("generation_config.json"));
   return checkpoint;
 }
 
@@ -125,6 +175,22 @@ const std::string& Checkpoint::file_of(std::string_view name) const {
   const TensorView* tensor = find(name);
   if (tensor == nullptr) return folder_;
   return files_[file_index_[static_cast<size_t>(tensor - tensors_.data())]]->path();
+}
+
+const GgufArray* Checkpoint::gguf_array(std::string_view key) const {
+  const auto found = std::ranges::find(arrays_, key, &GgufArray::key);
+  return found != arrays_.end() ? &*found : nullptr;
+}
+
+const GgmlClaim* Checkpoint::ggml_claim(std::string_view name) const {
+  const TensorView* tensor = find(name);
+  if (tensor == nullptr || claims_.empty()) return nullptr;
+  return &claims_[static_cast<size_t>(tensor - tensors_.data())];
+}
+
+Result<Json> Checkpoint::side_json(const std::string& name) const {
+  TRILITH_CHECK(fs::path(name).filename() == name);
+  return optional_object((fs::path(folder_) / name).string());
 }
 
 }  // namespace trilith::checkpoint
