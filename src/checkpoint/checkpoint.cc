@@ -8,7 +8,9 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "base/log.h"
 #include "checkpoint/discovery.h"
+#include "checkpoint/gguf_model.h"
 #include "checkpoint/safetensors.h"
 
 namespace trilith::checkpoint {
@@ -160,10 +162,23 @@ Result<Checkpoint> Checkpoint::open(const std::string& path) {
     checkpoint.file_index_.push_back(all.file_index[i]);
     if (!all.claims.empty()) checkpoint.claims_.push_back(std::move(all.claims[i]));
   }
-  TRILITH_ASSIGN_OR_RETURN(checkpoint.config_, checkpoint.side_json("config.json"));
+  TRILITH_RETURN_IF_ERROR(checkpoint.read_config());
   TRILITH_ASSIGN_OR_RETURN(checkpoint.generation_config_,
                            checkpoint.side_json("generation_config.json"));
   return checkpoint;
+}
+
+Status Checkpoint::read_config() {
+  if (!claims_.empty()) {
+    auto config = gguf_config(metadata_, arrays_, tensors_);
+    if (config.ok()) {
+      config_ = std::move(config).value();
+      return {};
+    }
+    log_debug("no config from the keys of the GGUF file: " + config.error().to_string());
+  }
+  TRILITH_ASSIGN_OR_RETURN(config_, side_json("config.json"));
+  return {};
 }
 
 const TensorView* Checkpoint::find(std::string_view name) const {

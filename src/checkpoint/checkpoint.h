@@ -45,7 +45,8 @@ class Checkpoint {
   // An object, possibly empty. safetensors: the merged `__metadata__` of the shards (strings).
   // GGUF: the key-values, but for long arrays. PyTorch: what the file holds beside tensors.
   const Json& metadata() const { return metadata_; }
-  // config.json and generation_config.json; null when the file is absent.
+  // config.json and generation_config.json; null when the file is absent. Of a GGUF file of a known
+  // architecture, config is what its keys say (gguf_model.h): they travel with the weights.
   const Json& config() const { return config_; }
   const Json& generation_config() const { return generation_config_; }
 
@@ -60,6 +61,8 @@ class Checkpoint {
   Result<Json> side_json(const std::string& name) const;
 
  private:
+  Status read_config();
+
   Container container_ = Container::kSafetensors;
   std::string folder_;
   std::vector<std::shared_ptr<const MappedFile>> files_;

@@ -16,7 +16,8 @@ namespace {
 constexpr uint64_t kMaxTensors = uint64_t{1} << 18;
 constexpr uint64_t kMaxNameBytes = 4096;
 constexpr uint64_t kLeastInfoBytes = 24;  // name length, dimension count, type, offset
-constexpr uint32_t kMaxDimensions = 4;    // ggml's limit
+constexpr uint64_t kMaxElements = uint64_t{1} << 56;
+constexpr uint32_t kMaxDimensions = 4;  // ggml's limit
 
 struct Info {
   std::string name;
@@ -78,6 +79,10 @@ Result<Info> read_info(ByteReader& reader, uint64_t alignment) {
       info.shape.insert(info.shape.begin(), static_cast<int64_t>(extent));
     }
     TRILITH_ASSIGN_OR_RETURN(info.elements, element_count(info.shape));
+    if (info.elements > kMaxElements) {
+      return Error::damaged("the shape describes too many elements")
+          .with_found(shape_string(info.shape));
+    }
     TRILITH_ASSIGN_OR_RETURN(info.id, reader.read_u32());
     TRILITH_ASSIGN_OR_RETURN(info.offset, reader.read_u64());
     if (info.offset % alignment != 0) {
