@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <set>
 
+#include "inspect/announced_sheet.h"
 #include "inspect/decision.h"
 #include "inspect/evidence_writer.h"
 #include "inspect/format_builder.h"
@@ -380,7 +381,8 @@ class Inspector {
 
 Result<Sheet> inspect_checkpoint(const checkpoint::Checkpoint& checkpoint,
                                  const InspectOptions& options) {
-  return Inspector(checkpoint, options).run();
+  return with_announcement(checkpoint, options,
+                           [&] { return Inspector(checkpoint, options).run(); });
 }
 
 Sheet refused_sheet(const Error& error) {

@@ -1,0 +1,227 @@
+#include "inspect/announced_sheet.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "announce/announce.h"
+#include "announce/verify.h"
+#include "inspect/config_sizes.h"
+#include "inspect/decision.h"
+#include "inspect/name_roles.h"
+#include "inspect/tensor_summary.h"
+#include "inspect/worked_example.h"
+
+namespace trilith::inspect {
+namespace {
+
+using announce::Announcement;
+using announce::Claim;
+using announce::MatrixShape;
+using announce::Verified;
+
+announce::ShapeOf shapes_by_name(const ConfigSizes& sizes) {
+  return [sizes](std::string_view module) -> std::optional<MatrixShape> {
+    const auto id = id_from_name(module);
+    if (!id) return std::nullopt;
+    if (id->role == model::Role::kEmbedding) {
+      if (sizes.vocab == 0 || sizes.hidden == 0) return std::nullopt;
+      return MatrixShape{sizes.vocab, sizes.hidden};
+    }
+    for (const LogicalShape& shape : linear_shapes(sizes)) {
+      if (std::find(shape.roles.begin(), shape.roles.end(), id->role) != shape.roles.end()) {
+        return MatrixShape{shape.rows, shape.cols};
+      }
+    }
+    return std::nullopt;
+  };
+}
+
+// Four significant digits, as everywhere in a sheet.
+double rounded(double value) { return std::strtod(fmt::format("{:.4g}", value).c_str(), nullptr); }
+
+// worked_example.h reads words along one line of the matrix.
+bool has_lines(const packing::Law& law) {
+  return law.axis != packing::Axis::kFlat && law.bitstream == packing::Bitstream::kNone &&
+         law.sub_planes.empty() && law.slot_order != packing::SlotOrder::kExplicit &&
+         law.stride.granule == 1 && law.tile.kind == packing::TileMap::Kind::kNone;
+}
+
+class Writer {
+ public:
+  Writer(const checkpoint::Checkpoint& checkpoint, const Announcement& announcement)
+      : checkpoint_(checkpoint), announcement_(announcement) {}
+
+  // The sheet, or why the bytes contradict the announcement.
+  Result<Sheet> write() {
+    describe();
+    for (const Claim& claim : announcement_.claims) {
+      TRILITH_ASSIGN_OR_RETURN(const Verified verified, announce::verify(claim));
+      if (verified.contradiction && !verified.better) return *verified.contradiction;
+      if (verified.contradiction) {
+        sheet_.verdict = Verdict::kAmbiguous;
+        if (sheet_.reason.empty()) sheet_.reason = verified.contradiction->to_string();
+      }
+      add_module(claim, verified);
+    }
+    TRILITH_RETURN_IF_ERROR(add_plain());
+    sheet_.probe.absent_because = "the format is announced, and held against the bytes";
+    return std::move(sheet_);
+  }
+
+ private:
+  void describe() {
+    const ConfigSizes sizes = sizes_from_config(checkpoint_.config());
+    sheet_.verdict = Verdict::kIdentified;
+    sheet_.container = std::string(checkpoint::container_name(checkpoint_.container()));
+    sheet_.architecture = sizes.architecture;
+    sheet_.model_type = sizes.model_type;
+    sheet_.announced = true;
+    sheet_.framework = announcement_.format;
+    sheet_.templates = name_templates(checkpoint_.tensors());
+  }
+
+  // Modules with one spec and one kind of evidence are one family.
+  size_t family_of(const packing::PackingSpec& spec, const Claim& claim, const Verified& verified) {
+    for (size_t f = 0; f < sheet_.families.size(); ++f) {
+      if (sheet_.families[f].spec == spec) return f;
+    }
+    FamilySheet family;
+    family.spec = spec;
+    family.description = packing::describe(spec);
+    for (const announce::Statement& statement : claim.statements) {
+      Evidence evidence;
+      evidence.field = statement.field;
+      evidence.status = Known::kAnnounced;
+      evidence.test = statement.where;
+      evidence.value = statement.value;
+      family.evidence.push_back(std::move(evidence));
+    }
+    if (verified.better) {
+      Alternative alternative;
+      alternative.spec = claim.spec;
+      alternative.differs = difference(spec, claim.spec);
+      alternative.why = "announced, but the bytes contradict it";
+      family.alternatives.push_back(std::move(alternative));
+    }
+    sheet_.families.push_back(std::move(family));
+    return sheet_.families.size() - 1;
+  }
+
+  void add_module(const Claim& claim, const Verified& verified) {
+    const packing::PackingSpec& spec =
+        verified.better ? claim.rivals[*verified.better].spec : claim.spec;
+    ModuleSheet module;
+    module.name = claim.module;
+    module.id = id_from_name(claim.module);
+    module.rows = claim.rows;
+    module.cols = claim.cols;
+    module.spec = spec;
+    module.bias = claim.bias;
+    for (const auto& [role, tensor] : claim.stored) {
+      module.stored.push_back({role, tensor.name, tensor.dtype, tensor.shape, tensor.bytes.size()});
+      taken_.insert(tensor.name);
+    }
+    taken_.insert(claim.beside.begin(), claim.beside.end());
+    module.family = family_of(spec, claim, verified);
+    ++sheet_.families[module.family].modules;
+    module.zero_share = rounded(verified.codes.zero_share);
+    module.unused_count = verified.unused.count;
+    module.unused_first = verified.unused.first;
+    if (verified.scales.count > 0) {
+      module.scale = std::array{verified.scales.min, verified.scales.median, verified.scales.max};
+    }
+    module.evidence.push_back(role_evidence(module.id));
+    for (const announce::Finding& finding : verified.findings) {
+      Evidence evidence;
+      evidence.field = finding.field;
+      evidence.test = finding.test;
+      evidence.numbers = finding.numbers;
+      module.evidence.push_back(std::move(evidence));
+    }
+    if (has_lines(spec.law)) {
+      module.example =
+          work_example(claim.stored.at("codes"), claim.rows, claim.cols, spec, nullptr);
+    }
+    sheet_.modules.push_back(std::move(module));
+  }
+
+  static Evidence role_evidence(const std::optional<model::ModuleId>& id) {
+    Evidence evidence;
+    evidence.field = "role";
+    evidence.value = id ? Json(model::module_name(*id)) : Json();
+    evidence.status = id ? Known::kInferred : Known::kAssumed;
+    evidence.test = id ? "name" : "none: the name does not tell";
+    return evidence;
+  }
+
+  Status add_plain() {
+    for (const TensorView& tensor : checkpoint_.tensors()) {
+      if (taken_.contains(tensor.name)) continue;
+      const TensorSummary summary = summarise(tensor);
+      if (summary.nan > 0) {
+        return Error::damaged(fmt::format("{} values are not finite", summary.nan))
+            .with_tensor(tensor.name);
+      }
+      PlainSheet entry{};
+      entry.name = tensor.name;
+      entry.dtype = tensor.dtype;
+      entry.shape = tensor.shape;
+      entry.min = summary.min;
+      entry.max = summary.max;
+      entry.distinct = summary.distinct;
+      set_place(entry);
+      sheet_.plain.push_back(std::move(entry));
+    }
+    return {};
+  }
+
+  void set_place(PlainSheet& entry) const {
+    for (const ModuleSheet& module : sheet_.modules) {
+      if (module.bias != entry.name) continue;
+      entry.id = module.id;
+      entry.is_bias = true;
+      return;
+    }
+    std::string_view name = entry.name;
+    if (name.ends_with(".weight")) name.remove_suffix(7);
+    entry.id = id_from_name(name);
+  }
+
+  const checkpoint::Checkpoint& checkpoint_;
+  const Announcement& announcement_;
+  Sheet sheet_;
+  std::set<std::string> taken_;
+};
+
+// What the search found although the checkpoint says otherwise.
+Sheet contradicted(Sheet sheet, const Error& contradiction) {
+  const std::string what = contradiction.to_string();
+  if (sheet.verdict == Verdict::kRefused) {
+    sheet.reason = what + "; and no reading of its own: " + sheet.reason;
+    return sheet;
+  }
+  sheet.verdict = Verdict::kAmbiguous;
+  sheet.reason = what + "; what the bytes say instead is given" +
+                 (sheet.reason.empty() ? "" : ": " + sheet.reason);
+  return sheet;
+}
+
+}  // namespace
+
+Result<Sheet> with_announcement(const checkpoint::Checkpoint& checkpoint,
+                                const InspectOptions& options,
+                                const std::function<Result<Sheet>()>& search) {
+  if (!options.assume.empty()) return search();
+  const announce::Recognised announcement =
+      announce::announced(checkpoint, shapes_by_name(sizes_from_config(checkpoint.config())));
+  if (!announcement || (announcement->ok() && (*announcement)->claims.empty())) return search();
+  Result<Sheet> sheet = announcement->ok() ? Writer(checkpoint, **announcement).write()
+                                           : Result<Sheet>(announcement->error());
+  if (sheet.ok()) return sheet;
+  TRILITH_ASSIGN_OR_RETURN(Sheet found, search());
+  return contradicted(std::move(found), sheet.error());
+}
+
+}  // namespace trilith::inspect
