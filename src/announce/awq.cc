@@ -21,7 +21,6 @@ std::vector<int> field_of_output() {
 Promises awq_promises() {
   Promises promises;
   promises.centred = true;
-  promises.reaches_ends = true;
   return promises;
 }
 
@@ -43,11 +42,6 @@ Result<Claim> gemm_claim(const Source& source, const std::string& module, const 
   claim.spec.zero.slot_order = packing::SlotOrder::kExplicit;
   claim.spec.zero.explicit_order = field_of_output();
   claim.promises = awq_promises();
-  Rival plain{"outputs in plain order", claim.spec, claim.promises};
-  plain.spec.law.slot_order = plain.spec.zero.slot_order = packing::SlotOrder::kLowFirst;
-  plain.spec.law.explicit_order.clear();
-  plain.spec.zero.explicit_order.clear();
-  claim.rivals.push_back(std::move(plain));
   state_kn(builder, sizes, said);
   builder.state("law.slot_order", Json::array(kOrder), said.where + ".version");
   return std::move(builder).finish();

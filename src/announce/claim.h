@@ -31,8 +31,6 @@ struct Promises {
   std::optional<int64_t> constant_zero;
   // Zero points were chosen to fit the weights, so the mean of q − z lies within a step of 0.
   bool centred = false;
-  // Each group's scale was fitted to its own weights, so that groups reach the outermost codes.
-  bool reaches_ends = false;
   // A scale in the wrong direction gives weights of an absurd size.
   bool checks_direction = false;
   // Codes of a whole byte that hold integers of fewer bits; 0: no such promise.

@@ -55,38 +55,6 @@ CodeFigures code_figures(const packing::QuantMatrix& matrix) {
   return figures;
 }
 
-EndFigures end_figures(const packing::QuantMatrix& matrix) {
-  using Index = packing::Scale::Index;
-  EndFigures figures;
-  const auto& scale = matrix.scale;
-  const bool rows = scale.index == Index::kRow || scale.index == Index::kRowGroup;
-  if (!rows || !matrix.group_index.empty() || matrix.codes.empty()) return figures;
-  const int64_t group = scale.index == Index::kRowGroup && scale.group > 0
-                            ? std::min(scale.group, matrix.cols)
-                            : matrix.cols;
-  const auto [low, high] = std::minmax_element(matrix.codes.begin(), matrix.codes.end());
-  const int64_t wanted = std::max<int64_t>(1, kSample / matrix.cols);
-  const int64_t stride = std::max<int64_t>(1, matrix.rows / wanted);
-  int64_t ends = 0;
-  int64_t weights = 0;
-  for (int64_t n = 0; n < matrix.rows; n += stride) {
-    for (int64_t begin = 0; begin + group <= matrix.cols; begin += group) {
-      const auto first = matrix.codes.begin() + n * matrix.cols + begin;
-      const auto here = std::count_if(first, first + group,
-                                      [&](uint8_t code) { return code == *low || code == *high; });
-      figures.reached += here > 0 ? 1 : 0;
-      ends += here;
-      weights += group;
-      ++figures.groups;
-    }
-  }
-  if (figures.groups == 0) return figures;
-  figures.reached /= static_cast<double>(figures.groups);
-  const double share = static_cast<double>(ends) / static_cast<double>(weights);
-  figures.by_chance = 1 - std::pow(1 - share, static_cast<double>(group));
-  return figures;
-}
-
 ScaleFigures scale_figures(std::span<const float> scales) {
   ScaleFigures figures;
   figures.count = static_cast<int64_t>(scales.size());

@@ -21,15 +21,6 @@ struct CodeFigures {
 };
 CodeFigures code_figures(const packing::QuantMatrix& matrix);
 
-// How many groups of one scale reach an outermost code of the matrix, against what codes dealt out
-// by chance would give. Only for scales whose groups are runs of a row.
-struct EndFigures {
-  int64_t groups = 0;  // examined; 0: the test does not apply
-  double reached = 0;  // share of them
-  double by_chance = 0;
-};
-EndFigures end_figures(const packing::QuantMatrix& matrix);
-
 struct ScaleFigures {
   double min = 0, median = 0, max = 0;
   int64_t count = 0, negative = 0, zero = 0;

@@ -138,7 +138,6 @@ class Module {
     }
     const int64_t middle = int64_t{1} << (bits - 1);
     out().promises.centred = true;
-    out().promises.reaches_ends = true;
     TRILITH_RETURN_IF_ERROR(take_scale(spec));
     if (zero == nullptr) {
       spec.code_table = CodeTable::rule(CodeTable::Kind::kOffset, middle);
@@ -210,7 +209,6 @@ class Module {
     TRILITH_RETURN_IF_ERROR(use_scheme(8, type, zero == nullptr, codes->name));
     TRILITH_RETURN_IF_ERROR(take_scale(spec));
     out().promises.centred = true;
-    out().promises.reaches_ends = true;
     if (spec.scale.dtype == DType::kU8) set_exponent_scale(spec, DType::kU8);
     if (zero != nullptr) {
       out().stored["zero"] = *zero;
@@ -238,7 +236,6 @@ class Module {
     TRILITH_RETURN_IF_ERROR(take_scale(spec));
     if (spec.scale.dtype == DType::kU8) set_exponent_scale(spec, DType::kU8);
     out().promises.centred = true;
-    out().promises.reaches_ends = true;
     if (builder_.find(".weight_global_scale") != nullptr) {
       return Error::unsupported("nvfp4's second scale is not expressible").with_tensor(codes->name);
     }

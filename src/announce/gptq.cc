@@ -71,7 +71,6 @@ packing::PackingSpec gptq_spec(const ClaimBuilder& builder, const KnSizes& sizes
 Promises gptq_promises(const Version& version, int bits) {
   Promises promises;
   promises.centred = true;
-  promises.reaches_ends = true;
   if (version.symmetric == true) promises.constant_zero = int64_t{1} << (bits - 1);
   return promises;
 }

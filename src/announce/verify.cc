@@ -37,7 +37,6 @@ class Verifier {
     check_range(matrix);
     check_pages();
     check_centre(matrix);
-    check_ends(matrix);
     check_direction();
     return std::move(result_);
   }
@@ -190,33 +189,6 @@ class Verifier {
                                  {"weights", figures.sampled}});
     result_.findings.push_back({matrix.zeros.empty() ? "code_table" : "zero",
                                 "weights centred on zero", std::move(numbers)});
-  }
-
-  // Under a wrong order of the rows, codes meet the scales of others and reach the ends by chance.
-  void check_ends(const QuantMatrix& matrix) {
-    if (!claim_.promises.reaches_ends || result_.contradiction) return;
-    const EndFigures ends = end_figures(matrix);
-    if (ends.groups == 0) return;
-    find_better([&](const QuantMatrix& other) {
-      const EndFigures others = end_figures(other);
-      const double pooled = (ends.reached + others.reached) / 2;
-      const double deviation =
-          std::sqrt(2 * pooled * (1 - pooled) / static_cast<double>(ends.groups));
-      return others.groups == ends.groups && others.reached - ends.reached > 5 * deviation &&
-             others.reached > ends.reached;
-    });
-    if (result_.better) {
-      fail(
-          contradicts("groups do not reach the outermost codes as often as in another order",
-                      "groups fitted by their scales",
-                      fmt::format("{:.1f} % of {} groups, {:.1f} % by chance{}", 100 * ends.reached,
-                                  ends.groups, 100 * ends.by_chance, better_name())));
-      return;
-    }
-    passed("scale.index", "groups that reach an outermost code",
-           {{"share", rounded(ends.reached)},
-            {"by_chance", rounded(ends.by_chance)},
-            {"groups", ends.groups}});
   }
 
   // A linear layer multiplies the variance of its input by about K · rms². Trained networks keep
