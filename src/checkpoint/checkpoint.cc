@@ -12,6 +12,7 @@
 #include "checkpoint/discovery.h"
 #include "checkpoint/gguf_model.h"
 #include "checkpoint/safetensors.h"
+#include "checkpoint/torch_reader.h"
 
 namespace trilith::checkpoint {
 namespace {
@@ -141,6 +142,11 @@ Result<Checkpoint> Checkpoint::open(const std::string& path) {
       keep(std::move(content.metadata));
       if (i == 0) checkpoint.arrays_ = std::move(content.arrays);
       std::ranges::move(content.claims, std::back_inserter(all.claims));
+      tensors = std::move(content.tensors);
+    } else if (files.kind == FileKind::kTorchZip) {
+      TRILITH_ASSIGN_OR_RETURN(TorchContent content, parse_torch(file.bytes(), file.path()));
+      keep(std::move(content.metadata));
+      std::ranges::move(content.copies, std::back_inserter(checkpoint.copies_));
       tensors = std::move(content.tensors);
     } else {
       TRILITH_ASSIGN_OR_RETURN(auto content, parse_safetensors(file.bytes(), file.path()));

@@ -66,6 +66,8 @@ class Checkpoint {
   Container container_ = Container::kSafetensors;
   std::string folder_;
   std::vector<std::shared_ptr<const MappedFile>> files_;
+  // PyTorch only: tensors that do not lie in row-major order.
+  std::vector<std::shared_ptr<const std::vector<std::byte>>> copies_;
   std::vector<TensorView> tensors_;
   std::vector<size_t> file_index_;  // of tensors_[i] into files_
   std::vector<GgmlClaim> claims_;   // of tensors_[i]; empty unless GGUF
