@@ -66,9 +66,9 @@ PackingSpec iq4_nl() {
   return spec;
 }
 
-PackingSpec catalogue_spec(std::string_view name) {
+std::optional<PackingSpec> catalogue_spec(std::string_view name) {
   const packing::CatalogueRow* const row = packing::find_format(name);
-  return row != nullptr ? row->spec : PackingSpec{};
+  return row != nullptr ? std::optional(row->spec) : std::nullopt;
 }
 
 // The spec of a type, by its name and block; nothing when it cannot be expressed.
@@ -76,28 +76,19 @@ std::optional<PackingSpec> spec_of(const checkpoint::GgmlType& type) {
   const auto offset = [](int64_t value) {
     return CodeTable::rule(CodeTable::Kind::kOffset, value);
   };
-  if (type.row_bytes > 0) {
-    return type.name == "IQ2_BN" ? std::optional(catalogue_spec("iq2_bn")) : std::nullopt;
-  }
-  if (type.name == "Q4_0" && type.block == 32) return block(32, 4, 16, {kHalfScale}, offset(8));
+  if (type.name == "Q4_0") return block(32, 4, 16, {kHalfScale}, offset(8));
   if (type.name == "Q4_1") return with_minimum(32, 4, 16);
-  if (type.name == "Q8_0" && type.block_bytes == 34) {
+  if (type.name == "Q8_0") {
     return block(32, 8, 1, {kHalfScale}, CodeTable::rule(CodeTable::Kind::kTwosComplement));
   }
   if (type.name == "IQ4_NL") return iq4_nl();
   if (type.name == "MXFP4") return mxfp4();
-  if (type.name == "TQ1_0") return catalogue_spec("tq1_0");
-  if (type.name == "TQ2_0") return catalogue_spec("tq2_0");
-  if (type.name == "Q1_0" && type.block == 128) return catalogue_spec("q1_0");
-  if (type.name == "Q2_0" && type.block == 64) return catalogue_spec("q2_0");
-  if (type.name == "Q2_0" && type.block == 128) return catalogue_spec("pq2_0");
-  if (type.name == "PQ2_0") return catalogue_spec("pq2_0");
-  if (type.name == "PTQ1_0") return catalogue_spec("ptq1_0");
-  if (type.name == "I2_S") return catalogue_spec("i2_s");
+  if (type.name == "Q2_0_G128") return catalogue_spec("pq2_0");
   if (type.name == "Q2_0C") {
     return block(512, 2, 1, {kHalfScale}, CodeTable::list({-3.0, -1.0, 1.0, 3.0}));
   }
-  return std::nullopt;
+  // The catalogue calls a type what its project calls it.
+  return catalogue_spec(lower(type.name));
 }
 
 // bitnet.cpp built for ARM, and built without ACT_PARALLEL, writes I2_S in other orders.
