@@ -249,11 +249,11 @@ Result<Weights> load_weights(const Checkpoint& checkpoint, const ModelSpec& spec
   for (size_t i = 0; i < sources.size(); ++i) {
     if (!parts[i]->ok()) return std::move(*parts[i]).error();
     LoadedPart part = std::move(*parts[i]).value();
-    weights.module_fingerprints[sources[i].name()] = part.fingerprint;
+    if (options.fingerprints) weights.module_fingerprints[sources[i].name()] = part.fingerprint;
     account(checkpoint, sources[i], weights.bytes);
     place(sources[i], std::move(part), weights);
   }
-  weights.fingerprint = overall_fingerprint(weights.module_fingerprints);
+  if (options.fingerprints) weights.fingerprint = overall_fingerprint(weights.module_fingerprints);
   planner.report_left_over();
   return weights;
 }
