@@ -26,6 +26,11 @@ std::vector<PackingSpec> many_specs() {
   spec.scale.dtype = DType::kF32;
   spec.scale.index = Scale::Index::kRankOne;
   specs.push_back(spec);
+  spec.scale = packing::find_format("k4-low-offset2")->spec.scale;
+  spec.scale.op = Scale::Op::kMultiplyPowerOfTwo;
+  spec.scale.dtype = DType::kI8;
+  specs.push_back(spec);
+  spec.scale = Scale();
   spec.scale.index = Scale::Index::kRowGroup;
   spec.scale.group = 32;
   spec.code_table = packing::CodeTable::rule(packing::CodeTable::Kind::kUnsigned);
@@ -83,6 +88,20 @@ TEST(FormatCheck, WeightsBeyondFloat16AreRefused) {
     const Status status = check(matrix);
     ASSERT_FALSE(status.ok());
     EXPECT_EQ(status.error().tensor, "scale");
+    EXPECT_NE(status.error().message.find("large"), std::string::npos);
+  }
+}
+
+TEST(FormatCheck, ZeroPointsAndColumnFactorsCountToo) {
+  for (const PackingSpec& spec : many_specs()) {
+    SCOPED_TRACE(packing::describe(spec));
+    support::Random random(7);
+    QuantMatrix matrix = support::random_matrix(spec, 256, 256, 0.02, random);
+    if (!matrix.zeros.empty()) matrix.zeros[3] = 1e8F;
+    if (!matrix.column_scales.empty()) matrix.column_scales[3] = 1e8F;
+    if (matrix.zeros.empty() && matrix.column_scales.empty()) continue;
+    const Status status = check(matrix);
+    ASSERT_FALSE(status.ok());
     EXPECT_NE(status.error().message.find("large"), std::string::npos);
   }
 }
