@@ -94,6 +94,13 @@ TEST(Alphabet, RoundedGaussiansAreBellShaped) {
   EXPECT_TRUE(judge_bell(offset).bell);
   EXPECT_EQ(judge_bell(offset).centre, 128);
   EXPECT_FALSE(judge_bell(flat).bell);
+  // Magnitudes alone fall off as well, but weights have two signs.
+  ByteHistogram magnitudes{};
+  for (int byte = 0; byte < 128; ++byte) {
+    magnitudes[static_cast<size_t>(byte)] =
+        twos[static_cast<size_t>(byte)] + twos[static_cast<size_t>((256 - byte) % 256)];
+  }
+  EXPECT_FALSE(judge_bell(magnitudes).bell);
 }
 
 TEST(Alphabet, EntropyOfOneAndOfAllBytes) {
