@@ -61,7 +61,7 @@ Status run_trace(const TraceArguments& arguments) {
   TRILITH_ASSIGN_OR_RETURN(const reconcile::TraceLevel level,
                            reconcile::level_from_name(arguments.level));
   TRILITH_ASSIGN_OR_RETURN(const model::LoadedModel model,
-                           open_model(arguments.model, arguments.sheet, arguments.threads));
+                           open_model(arguments.model, arguments.sheet, {.threads = arguments.threads}));
   reconcile::TraceOrigin origin{&model.weights, &model.sheet, model.checkpoint.config(), "",
                                 TRILITH_VERSION};
   std::vector<reconcile::TracedPrompt> prompts;

@@ -68,7 +68,7 @@ Result<int> run_verify(const VerifyArguments& arguments) {
   TRILITH_ASSIGN_OR_RETURN(const reconcile::TraceFile baseline,
                            reconcile::TraceFile::open(arguments.baseline));
   TRILITH_ASSIGN_OR_RETURN(const model::LoadedModel model,
-                           open_model(arguments.model, arguments.sheet, arguments.threads));
+                           open_model(arguments.model, arguments.sheet, {.threads = arguments.threads}));
   TRILITH_ASSIGN_OR_RETURN(const reconcile::Ledger ledger,
                            arguments.target.empty() ? verify_engine(arguments, model, baseline)
                                                     : verify_trace(arguments, model, baseline));
