@@ -188,10 +188,9 @@ Result<int> run(const RunArguments& arguments) {
   TRILITH_ASSIGN_OR_RETURN(const kernels::KernelSet* set, kernels::choose_kernels());
   options.isa = set->name;
   TRILITH_RETURN_IF_ERROR(engine::check_sampling(sampling_of(arguments)));
-  TRILITH_ASSIGN_OR_RETURN(
-      model::LoadedModel loaded,
-      open_model(arguments.model, arguments.sheet,
-                 {.threads = arguments.threads, .fingerprints = false}));
+  TRILITH_ASSIGN_OR_RETURN(model::LoadedModel loaded,
+                           open_model(arguments.model, arguments.sheet,
+                                      {.threads = arguments.threads, .fingerprints = false}));
   TRILITH_ASSIGN_OR_RETURN(const std::vector<int32_t> prompt,
                            prompt_ids(arguments, loaded.tokenizer));
   TRILITH_ASSIGN_OR_RETURN(engine::Engine engine,
