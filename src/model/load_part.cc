@@ -108,7 +108,7 @@ Result<LoadedPart> load_part(const checkpoint::Checkpoint& checkpoint, const Par
                   : load_dense(source, *std::get<0>(source.from), options);
   if (!part.ok()) {
     Error error = std::move(part).error();
-    const std::string file = checkpoint.file_of(error.tensor);
+    const std::string& file = checkpoint.file_of(error.tensor);
     return std::move(error).with_file(file);
   }
   return part;

@@ -13,7 +13,8 @@ Status run_prompt(engine::Engine& engine, std::span<const int32_t> ids, model::T
 }
 
 TargetRun engine_target(std::shared_ptr<engine::Engine> engine) {
-  return [engine](int64_t, const std::vector<int32_t>& ids) -> Result<PromptValues> {
+  return [engine = std::move(engine)](int64_t,
+                                      const std::vector<int32_t>& ids) -> Result<PromptValues> {
     Recorder recorder(ids);
     TRILITH_RETURN_IF_ERROR(run_prompt(*engine, ids, &recorder));
     return recorder.take();

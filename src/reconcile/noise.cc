@@ -1,5 +1,6 @@
 #include "reconcile/noise.h"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <limits>

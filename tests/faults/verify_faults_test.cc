@@ -40,7 +40,7 @@ class VerifyFaults : public testing::Test {
 
   void TearDown() override { std::filesystem::remove(path_); }
 
-  void write_baseline(TraceOptions options) {
+  void write_baseline(const TraceOptions& options) {
     ThreadPool pool(2);
     const TraceOrigin origin{&weights_, &sheet_, checkpoint_->config(), "", "test"};
     const Status written = trace_reference(origin, {{"", kIds}, {"", kShortIds}},

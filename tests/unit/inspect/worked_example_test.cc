@@ -13,7 +13,7 @@ namespace {
 using packing::PackingSpec;
 
 // What the example says of every byte must be what decode makes of it.
-void expect_agreement(PackingSpec spec) {
+void expect_agreement(const PackingSpec& spec) {
   SCOPED_TRACE(packing::describe(spec));
   std::mt19937_64 random(40);
   const auto matrix =
