@@ -86,7 +86,7 @@ TEST(Alphabet, RoundedGaussiansAreBellShaped) {
   for (int i = 0; i < 20000; ++i) {
     const int value = static_cast<int>(std::clamp(std::round(normal(random)), -127.0, 127.0));
     ++twos[static_cast<uint8_t>(value)];
-    ++offset[static_cast<size_t>(value + 128)];
+    ++offset[static_cast<uint8_t>(value + 128)];
     ++flat[static_cast<size_t>(random() % 256)];
   }
   EXPECT_TRUE(judge_bell(twos).bell);
