@@ -1,5 +1,7 @@
 #include "reconcile/engine_target.h"
 
+#include <utility>
+
 #include "base/build_info.h"
 
 namespace trilith::reconcile {
