@@ -29,11 +29,11 @@ Result<model::FormatSheet> inspect_format(const checkpoint::Checkpoint& checkpoi
 }  // namespace
 
 Result<model::LoadedModel> open_model(const std::string& path, const std::string& sheet,
-                                      const model::LoadOptions& load) {
+                                      int threads) {
   model::OpenOptions options;
   options.sheet = sheet;
   options.inspect = inspect_format;
-  options.load = load;
+  options.load.threads = threads;
   return model::open_model(path, options);
 }
 

@@ -7,8 +7,8 @@
 
 namespace trilith::cli {
 
-// `sheet`: the user's --sheet, or empty.
+// `sheet`: the user's --sheet, or empty. `threads`: 0 = one a processor.
 Result<model::LoadedModel> open_model(const std::string& path, const std::string& sheet,
-                                      const model::LoadOptions& load);
+                                      int threads);
 
 }  // namespace trilith::cli

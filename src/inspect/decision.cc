@@ -53,6 +53,15 @@ std::string decisive_test(const Hypothesis& best, const Hypothesis& rival,
   return test;
 }
 
+// What `best` is ahead by convention alone: that orders readings, and settles nothing.
+double convention_lead(const Hypothesis& best, const Hypothesis& rival) {
+  const auto of = [](const Hypothesis& hypothesis) {
+    const auto found = hypothesis.nats_by_test.find("order convention");
+    return found == hypothesis.nats_by_test.end() ? 0 : found->second;
+  };
+  return of(best) - of(rival);
+}
+
 }  // namespace
 
 std::vector<std::pair<std::string, Json>> spec_fields(const packing::PackingSpec& spec) {
@@ -111,7 +120,8 @@ std::vector<FieldLead> field_leads(const std::vector<Reading>& readings,
       if (other != nullptr && *other == value) continue;
       lead.rival = &readings[i + 1];
       lead.rival_value = other != nullptr ? *other : Json();
-      lead.lead = total_nats(best, probe) - total_nats(lead.rival->hypothesis, probe);
+      lead.lead = total_nats(best, probe) - total_nats(lead.rival->hypothesis, probe) -
+                  convention_lead(best, lead.rival->hypothesis);
       lead.decisive_test = decisive_test(best, lead.rival->hypothesis, probe);
       break;
     }
@@ -124,8 +134,9 @@ std::vector<const Reading*> open_rivals(const std::vector<Reading>& readings,
                                         const std::optional<ProbeScale>& probe) {
   std::vector<const Reading*> open;
   for (size_t i = 1; i < readings.size(); ++i) {
-    const double lead =
-        total_nats(readings.front().hypothesis, probe) - total_nats(readings[i].hypothesis, probe);
+    const double lead = total_nats(readings.front().hypothesis, probe) -
+                        total_nats(readings[i].hypothesis, probe) -
+                        convention_lead(readings.front().hypothesis, readings[i].hypothesis);
     if (lead < kDecisive) open.push_back(&readings[i]);
   }
   return open;

@@ -141,7 +141,22 @@ FamilySheet write_family(const FamilySearch& family, const std::optional<ProbeSc
     alternative.why = why_open(best, *rival);
     sheet.alternatives.push_back(std::move(alternative));
   }
+  for (const std::string& doubt : family.doubts) {
+    sheet.alternatives.push_back({best.hypothesis.spec, doubt, "the reading explains too little"});
+  }
   return sheet;
+}
+
+PlainSheet describe_plain(const TensorView& tensor, const TensorSummary& summary) {
+  PlainSheet entry;
+  entry.name = tensor.name;
+  entry.dtype = tensor.dtype;
+  entry.shape = tensor.shape;
+  entry.min = summary.min;
+  entry.max = summary.max;
+  entry.distinct = summary.distinct;
+  entry.nan = summary.nan;
+  return entry;
 }
 
 Result<ModuleSheet> describe_module(const PackedModule& module, const packing::PackingSpec& spec,

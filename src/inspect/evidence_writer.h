@@ -8,12 +8,16 @@
 
 #include "inspect/decision.h"
 #include "inspect/sheet.h"
+#include "inspect/tensor_summary.h"
 
 namespace trilith::inspect {
 
 // `family.readings` ranked; `assumed`: fields that the user settled.
 FamilySheet write_family(const FamilySearch& family, const std::optional<ProbeScale>& probe,
                          const std::set<std::string>& assumed);
+
+// Name, form and range of a tensor that is not packed; its role stays open.
+PlainSheet describe_plain(const TensorView& tensor, const TensorSummary& summary);
 
 // Decodes the module under `spec` for its zero share, unused codes and scale range.
 Result<ModuleSheet> describe_module(const PackedModule& module, const packing::PackingSpec& spec,

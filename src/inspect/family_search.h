@@ -35,7 +35,9 @@ struct FamilySearch {
   ZeroCodeFinding zero;
   std::vector<int> codes;             // in use
   std::vector<Alignment> alignments;  // parallel to arrangements, of the likeliest table
-  std::string module;                 // of the refusal
+  // What the best reading leaves unexplained or unconfirmed, in words; it is then ambiguous.
+  std::vector<std::string> doubts;
+  std::string module;  // of the refusal
   std::string refusal;
 };
 

@@ -9,7 +9,9 @@
 #include "inspect/decision.h"
 #include "inspect/evidence_writer.h"
 #include "inspect/format_builder.h"
+#include "inspect/general_search.h"
 #include "inspect/identities.h"
+#include "inspect/plain_profiles.h"
 #include "inspect/probe.h"
 #include "inspect/probe_search.h"
 #include "inspect/worked_example.h"
@@ -29,22 +31,18 @@ class Inspector {
   Result<Sheet> run() {
     describe_container();
     if (Status status = survey(); !status.ok()) return refuse(std::move(status).error());
-    if (found_.groups.empty()) {
-      if (const TensorView* tensor = find_small_floats()) {
-        return refuse(Error::unsupported("8-bit floats are not a format this program reads yet")
-                          .with_tensor(tensor->name));
-      }
+    if (found_.groups.empty() && classify(modules_).empty()) {
       finish_plain();
       sheet_.verdict = Verdict::kIdentified;
       sheet_.reason = "no packed tensors: every weight is stored as an ordinary number";
       return std::move(sheet_);
     }
-    for (const CodeGroup& group : found_.groups) {
-      if (!group.problem.empty()) {
-        return refuse(Error::unsupported(group.problem).with_tensor(group.name));
+    Status found = search();
+    if (!found.ok()) {
+      if (Status status = search_generally(); !status.ok()) {
+        return refuse(std::move(found).error());
       }
     }
-    if (Status status = search(); !status.ok()) return refuse(std::move(status).error());
     for (const auto& [field, value] : options_.assume) {
       TRILITH_RETURN_IF_ERROR(assume(field, value));
     }
@@ -102,13 +100,6 @@ class Inspector {
     return {};
   }
 
-  const TensorView* find_small_floats() const {
-    for (const TensorView& tensor : checkpoint_.tensors()) {
-      if (is_float(tensor.dtype) && dtype_size(tensor.dtype) == 1) return &tensor;
-    }
-    return nullptr;
-  }
-
   // Modules without codes, leaving out tensors that serve as scales.
   void collect_plain(const std::set<const TensorView*>& taken) {
     plain_.clear();
@@ -125,28 +116,18 @@ class Inspector {
   }
 
   void collect_plain_profiles() {
-    context_.plain.clear();
-    for (const PlainModule& module : plain_) {
-      const TensorView& tensor = *module.weight->tensor;
-      ProfiledPlain profiled;
-      if (const auto id = context_.ids.find(module.name); id != context_.ids.end()) {
-        profiled.id = id->second;
-      }
-      if (tensor.shape.size() == 1) {
-        for (const float value : to_floats(tensor)) profiled.profile.push_back(value);
-      } else if (tensor.shape.size() == 2 && tensor.shape[1] == context_.sizes.hidden) {
-        profiled.profile.assign(static_cast<size_t>(tensor.shape[1]), 0);
-        const std::vector<float> values = to_floats(tensor);
-        for (size_t i = 0; i < values.size(); ++i) {
-          profiled.profile[i % profiled.profile.size()] +=
-              static_cast<double>(values[i]) * static_cast<double>(values[i]);
-        }
-      }
-      if (profiled.profile.size() > 1) context_.plain.push_back(std::move(profiled));
-    }
+    context_.plain = profile_plain(plain_, context_.ids, context_.sizes.hidden);
   }
 
   Status search() {
+    if (found_.groups.empty()) {
+      return Error::unsupported("8-bit floats are not among the formats of the narrow search");
+    }
+    for (const CodeGroup& group : found_.groups) {
+      if (!group.problem.empty()) {
+        return Error::unsupported(group.problem).with_tensor(group.name);
+      }
+    }
     if (!identities_.empty()) context_.ids = identities_.front().ids;
     TRILITH_RETURN_IF_ERROR(search_families());
     if (!identities_.empty()) return {};
@@ -191,6 +172,41 @@ class Inspector {
     }
     collect_plain(taken);
     return {};
+  }
+
+  // Any width, scale groups, zero points, tables: where the narrower search has no reading.
+  Status search_generally() {
+    families_.clear();
+    std::set<const TensorView*> taken;
+    const std::vector<StoredClass> classes = classify(modules_);
+    if (classes.empty()) return Error::unsupported("no tensor can hold codes");
+    collect_plain_of(classes);
+    for (const StoredClass& stored : classes) {
+      for (FamilySearch& family : general_search(stored, context_)) {
+        if (family.readings.empty()) {
+          return Error::unsupported(family.refusal).with_tensor(family.module);
+        }
+        const auto& modules = family.arrangements[family.readings.front().arrangement].modules;
+        for (const PackedModule& module : modules) {
+          for (const auto& [role, tensor] : module.stored) taken.insert(tensor);
+        }
+        families_.push_back(std::move(family));
+      }
+    }
+    collect_plain(taken);
+    return {};
+  }
+
+  // Modules that hold no codes are plain.
+  void collect_plain_of(const std::vector<StoredClass>& classes) {
+    std::set<const TensorView*> taken;
+    for (const StoredClass& stored : classes) {
+      for (const ClassModule& module : stored.modules) {
+        for (const auto& [suffix, tensor] : module.parts) taken.insert(tensor);
+      }
+    }
+    collect_plain(taken);
+    collect_plain_profiles();
   }
 
   // "bitnet" of Hugging Face: quarter planes, code - 1, and a direction that follows linear_class.
@@ -325,14 +341,7 @@ class Inspector {
     for (size_t i = 0; i < summaries_.size(); ++i) {
       const TensorView& tensor = checkpoint_.tensors()[i];
       if (packed.contains(tensor.name)) continue;
-      PlainSheet entry;
-      entry.name = tensor.name;
-      entry.dtype = tensor.dtype;
-      entry.shape = tensor.shape;
-      entry.min = summaries_[i].min;
-      entry.max = summaries_[i].max;
-      entry.distinct = summaries_[i].distinct;
-      entry.nan = summaries_[i].nan;
+      PlainSheet entry = describe_plain(tensor, summaries_[i]);
       for (const PlainModule& module : plain_) {
         if (module.weight->tensor->name == tensor.name) entry.id = id_of(module.name);
       }

@@ -7,8 +7,6 @@
 #include <span>
 #include <vector>
 
-#include "base/splitmix.h"
-
 namespace trilith::inspect {
 
 // A reading counts as decided when it is e^kDecisive = 1000 times as likely as the next one.
@@ -30,11 +28,12 @@ double median(std::vector<double> values);
 // A small deterministic generator for permutation tests: the same sheet on every machine.
 class Shuffler {
  public:
-  explicit Shuffler(uint64_t seed) : random_(seed) {}
+  explicit Shuffler(uint64_t seed) : state_(seed) {}
+  uint64_t next();
   void shuffle(std::span<double> values);
 
  private:
-  SplitMix64 random_;
+  uint64_t state_;
 };
 
 }  // namespace trilith::inspect

@@ -8,7 +8,6 @@
 #include "base/build_info.h"
 #include "base/fingerprint.h"
 #include "base/log.h"
-#include "reconcile/engine_target.h"
 #include "reference/reference.h"
 
 namespace trilith::reconcile {
@@ -114,8 +113,12 @@ Status trace_reference(const TraceOrigin& origin, const std::vector<TracedPrompt
 
 Status trace_engine(const TraceOrigin& origin, const std::vector<TracedPrompt>& prompts,
                     engine::Engine& engine, const TraceOptions& options, const std::string& path) {
-  const RunPrompt run = [&](const std::vector<int32_t>& ids, model::TraceSink* sink) {
-    return run_prompt(engine, ids, sink);
+  const RunPrompt run = [&](const std::vector<int32_t>& ids, model::TraceSink* sink) -> Status {
+    TRILITH_ASSIGN_OR_RETURN(engine::KvCache cache,
+                             engine.make_cache(static_cast<int64_t>(ids.size())));
+    const engine::Batch batch{{{&cache, ids, engine::LogitsWanted::kAll}}};
+    TRILITH_RETURN_IF_ERROR(engine.forward(batch, sink));
+    return {};
   };
   return trace(
       origin, prompts, run, options,

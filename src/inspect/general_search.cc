@@ -1,0 +1,390 @@
+#include "inspect/general_search.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "base/fingerprint.h"
+#include "inspect/code_choices.h"
+#include "inspect/code_statistics.h"
+#include "inspect/decision.h"
+#include "inspect/group_evidence.h"
+#include "inspect/placement.h"
+#include "inspect/reading_evidence.h"
+#include "inspect/scale_direction.h"
+#include "inspect/side_space.h"
+#include "inspect/table_space.h"
+
+namespace trilith::inspect {
+namespace {
+
+using packing::PackingSpec;
+using packing::QuantMatrix;
+using packing::Scale;
+
+constexpr double kByte = 5.545177444479562;  // 8 ln 2
+// Laws this far behind in description length are not weighed further.
+constexpr double kLawWindow = 60;
+constexpr size_t kMostLaws = 96;
+// Readings of the side data that are tried under every law.
+constexpr size_t kMostSides = 4;
+constexpr double kSideWindow = 80;
+// A module of as many weights is enough to tell the uses of side data apart.
+constexpr int64_t kFewestElements = 4096;
+constexpr size_t kMostReadings = 64;
+constexpr double kTurned = 0.1;
+// Nats that a sound reading does not lose to left-over tensors or to off-centre groups.
+constexpr double kDoubtful = 50;
+constexpr double kUnconfirmed = 0.02;  // p-value of an order
+constexpr int kPermutations = 199;
+constexpr double kAbsmax = 1.0 / 127;
+// Elements that are decoded for the evidence; further modules are taken to be like the first ones.
+constexpr int64_t kMostElements = int64_t{1} << 23;
+
+struct Law {
+  CandidateLaw candidate;
+  std::vector<PackedModule> placed;
+  CodeStatistics statistics;
+  double nats = 0;
+};
+
+class GeneralSearch {
+ public:
+  GeneralSearch(const StoredClass& stored, const SearchContext& context)
+      : stored_(stored), context_(context), legal_(all_shapes(context.sizes)) {}
+
+  FamilySearch run() {
+    result_.module = stored_.modules.front().name;
+    find_laws();
+    if (laws_.empty()) {
+      result_.refusal = refusal_.empty() ? "no packing of any width stores a matrix that this "
+                                           "config allows in tensors of these shapes"
+                                         : refusal_;
+      return std::move(result_);
+    }
+    weigh_laws();
+    if (result_.readings.empty()) {
+      result_.refusal =
+          refusal_.empty() ? "no tensor beside the codes can be their scale" : refusal_;
+    }
+    return std::move(result_);
+  }
+
+ private:
+  void find_laws() {
+    for (const auto& [parts, candidates] : code_choices(stored_)) {
+      for (const CandidateLaw& law : candidates) {
+        for (auto& placed : place_modules(stored_, parts, law, legal_)) {
+          add_law(law, std::move(placed));
+        }
+      }
+    }
+    std::stable_sort(laws_.begin(), laws_.end(),
+                     [](const Law& a, const Law& b) { return a.nats > b.nats; });
+    if (laws_.empty()) return;
+    const double best = laws_.front().nats;
+    std::erase_if(laws_, [best](const Law& law) { return law.nats < best - kLawWindow; });
+    if (laws_.size() > kMostLaws) laws_.resize(kMostLaws);
+  }
+
+  void add_law(const CandidateLaw& candidate, std::vector<PackedModule> placed) {
+    Law law{candidate, std::move(placed), {}, 0};
+    CodeCounter counter(candidate.spec);
+    Fingerprint all;
+    uint64_t bytes = 0;
+    int64_t elements = 0;
+    PackingSpec bare = candidate.spec;
+    for (const PackedModule& module : law.placed) {
+      auto matrix = decode_module(bare, module);
+      if (!matrix.ok()) return;
+      counter.add(matrix->codes, matrix->rows, matrix->cols);
+      all.add(static_cast<uint64_t>(matrix->rows));
+      for (size_t i = 0; i + 8 <= matrix->codes.size(); i += 8) {
+        uint64_t eight = 0;
+        std::memcpy(&eight, matrix->codes.data() + i, 8);
+        all.add(eight);
+      }
+      for (const auto& [role, tensor] : module.stored) {
+        bytes += tensor->bytes.size();
+        if (matrix->scale.place != Scale::Place::kTensor) {
+          bytes -= matrix->scales.size() * dtype_size(matrix->scale.dtype);
+        }
+      }
+      for (const float scale : matrix->scales) {
+        if (!std::isfinite(scale) || scale == 0) return;
+      }
+      elements += matrix->rows * matrix->cols;
+      if (elements > kMostElements) break;
+    }
+    const bool same_scale = candidate.spec.scale.index == Scale::Index::kNone;
+    if (same_scale && std::find(seen_.begin(), seen_.end(), all) != seen_.end()) return;
+    if (same_scale) seen_.push_back(all);
+    law.statistics = counter.finish();
+    law.nats = static_cast<double>(bytes) * kByte - law.statistics.description_nats;
+    std::string reason = unlike_weights(law.statistics, candidate.spec.bits);
+    if (!reason.empty()) {
+      if (law.nats > refusal_nats_) {
+        refusal_nats_ = law.nats;
+        refusal_ = std::move(reason);
+      }
+      return;
+    }
+    laws_.push_back(std::move(law));
+  }
+
+  struct Side {
+    SideReading reading;
+    PackingSpec spec;  // with table
+    double nats = 0;
+    std::map<std::string, double> by_test;
+  };
+
+  // Every use of the side data with its best tables.
+  std::vector<Side> sides_of(const Law& law) const {
+    std::vector<Side> sides;
+    const std::vector<TableReading> tables = table_readings(law.candidate.spec, law.statistics);
+    for (SideReading& reading : side_readings(stored_, law.candidate, law.placed)) {
+      const auto zero = reading.spec.zero.kind;
+      const bool open = reading.spec.code_table.kind != packing::CodeTable::Kind::kTensor &&
+                        zero == packing::Zero::Kind::kNone;
+      const double convention = law.candidate.prior;
+      const double sides_nats = reading.nats - convention;
+      if (!open) {
+        Side side{reading,
+                  reading.spec,
+                  reading.nats,
+                  {{"order convention", convention}, {"side data", sides_nats}}};
+        sides.push_back(std::move(side));
+        continue;
+      }
+      size_t taken = 0;
+      for (const TableReading& table : tables) {
+        if (++taken > 3) break;
+        Side side{reading, reading.spec, reading.nats + table.nats, {}};
+        side.spec.code_table = table.spec.code_table;
+        side.spec.symbol = table.spec.symbol;
+        side.by_test = {
+            {"order convention", convention}, {"side data", sides_nats}, {"levels", table.nats}};
+        sides.push_back(std::move(side));
+      }
+    }
+    return sides;
+  }
+
+  void weigh_laws() {
+    // Every use of the side data under every law, on one module; the best of them in full.
+    struct Candidate {
+      const Law* law;
+      Side side;
+    };
+    std::vector<Candidate> candidates;
+    for (const Law& law : laws_) {
+      std::vector<Side> own;
+      for (Side& side : sides_of(law)) {
+        if (weigh_side(law, side)) own.push_back(std::move(side));
+      }
+      std::stable_sort(own.begin(), own.end(),
+                       [](const Side& a, const Side& b) { return a.nats > b.nats; });
+      std::vector<const Side*> kept;
+      for (const Side& side : own) {
+        const bool known = std::any_of(kept.begin(), kept.end(), [&](const Side* other) {
+          return std::abs(other->nats - side.nats) < 1e-6 &&
+                 other->spec.code_table == side.spec.code_table &&
+                 other->spec.zero == side.spec.zero;
+        });
+        if (known || kept.size() >= kMostSides) continue;
+        kept.push_back(&side);
+        candidates.push_back({&law, side});
+      }
+    }
+    if (candidates.empty()) return;
+    std::stable_sort(
+        candidates.begin(), candidates.end(),
+        [](const Candidate& a, const Candidate& b) { return a.side.nats > b.side.nats; });
+    const double top = candidates.front().side.nats;
+    for (Candidate& candidate : candidates) {
+      if (candidate.side.nats < top - kSideWindow) break;
+      add_reading(*candidate.law, std::move(candidate.side));
+    }
+    rank(result_.readings, std::nullopt);
+    if (result_.readings.size() > kMostReadings) result_.readings.resize(kMostReadings);
+    add_turned();
+    add_doubts();
+  }
+
+  // A best reading that passes over a tensor, whose groups are off centre, or whose order nothing
+  // confirms.
+  void add_doubts() {
+    if (result_.readings.empty()) return;
+    const Reading& best = result_.readings.front();
+    const auto of = [&](const std::string& test) {
+      const auto found = best.hypothesis.nats_by_test.find(test);
+      return found == best.hypothesis.nats_by_test.end() ? 0 : found->second;
+    };
+    if (of("side data") < -kDoubtful) {
+      result_.doubts.push_back("a tensor beside the codes has no part in this reading");
+    }
+    if (of("centre") < -kDoubtful) {
+      result_.doubts.push_back("the weights of many groups lie to one side of zero");
+    }
+    const Alignment tested = measure_alignment(best_pairs_[best.arrangement], kPermutations);
+    result_.alignments[best.arrangement].p_value = tested.p_value;
+    const bool ordered = best.hypothesis.spec.law.slots > 1 &&
+                         best.hypothesis.spec.law.bitstream == packing::Bitstream::kNone;
+    if (ordered && tested.p_value > kUnconfirmed) {
+      result_.doubts.push_back("no neighbouring tensor confirms the order of the codes");
+    }
+  }
+
+  // What the groups say of the scale and the zero, on the first modules.
+  bool weigh_side(const Law& law, Side& side) {
+    const PackedModule* module = &side.reading.modules.front();
+    for (const PackedModule& other : side.reading.modules) {  // the smallest of some size
+      if (other.rows * other.cols < kFewestElements) continue;
+      const bool smaller = other.rows * other.cols < module->rows * module->cols;
+      if (module->rows * module->cols < kFewestElements || smaller) module = &other;
+    }
+    const auto matrix = decode_module(side.spec, *module);
+    if (!matrix.ok()) {
+      if (refusal_.empty()) refusal_ = matrix.error().to_string();
+      return false;
+    }
+    const GroupEvidence own = weigh_groups(*matrix);
+    side.nats += own.partition + own.centre + law.nats;
+    return true;
+  }
+
+  void add_reading(const Law& law, Side side) {
+    GroupEvidence groups;
+    std::vector<ProfiledModule> profiled;
+    double dispersion = 0;
+    double gain = 0;
+    double gain_divided = 0;
+    Fingerprint dense_print;
+    int64_t elements = 0;
+    for (const PackedModule& module : side.reading.modules) {
+      const auto matrix = decode_module(side.spec, module);
+      if (!matrix.ok()) return;
+      const GroupEvidence own = weigh_groups(*matrix);
+      groups.partition += own.partition;
+      groups.centre += own.centre;
+      const std::vector<float> dense = matrix->dense();
+      ProfiledModule entry;
+      entry.id = module.id;
+      entry.rows = module.rows;
+      entry.cols = module.cols;
+      double square = 0;
+      entry.profiles = profile_dense(*matrix, dense, square);
+      profiled.push_back(std::move(entry));
+      dispersion += disperse(*matrix);
+      if (!std::isfinite(square)) return;
+      gain = std::sqrt(square * static_cast<double>(module.cols));
+      gain_divided = inverse_gain(*matrix);
+      dense_print.add(static_cast<uint64_t>(module.rows));
+      for (const float value : dense) {
+        uint32_t bits = 0;
+        std::memcpy(&bits, &value, 4);
+        dense_print.add(static_cast<uint64_t>(bits));
+      }
+      elements += module.rows * module.cols;
+      if (elements > kMostElements) break;
+    }
+    if (std::find(dense_seen_.begin(), dense_seen_.end(), dense_print) != dense_seen_.end()) return;
+    dense_seen_.push_back(dense_print);
+    Hypothesis hypothesis;
+    hypothesis.spec = side.spec;
+    hypothesis.add("description", law.nats);
+    for (const auto& [test, nats] : side.by_test) hypothesis.add(test, nats);
+    hypothesis.add("groups", groups.partition);
+    hypothesis.add("centre", groups.centre);
+    hypothesis.add("overdispersion", dispersion);
+    const auto pairs = pair_profiles(profiled, context_.plain, context_.heads, side.spec.law.axis);
+    Alignment alignment = measure_alignment(pairs, 0);
+    best_pairs_.push_back(pairs);
+    hypothesis.add("alignment", alignment.nats);
+    const size_t index = result_.arrangements.size();
+    Arrangement arrangement;
+    arrangement.geometry.spec = law.candidate.spec;
+    arrangement.modules = side.reading.modules;
+    arrangement.scale_rule = side.reading.rule;
+    arrangement.scale_assumed = side.reading.assumed;
+    if (arrangement.modules.front().stored.contains("scale")) arrangement.scale = side.spec.scale;
+    result_.arrangements.push_back(std::move(arrangement));
+    result_.alignments.push_back(std::move(alignment));
+    if (result_.code_counts.empty()) {
+      result_.code_counts.assign(law.statistics.counts.begin(), law.statistics.counts.begin() + 16);
+    }
+    const bool scaled = side.spec.scale.place == Scale::Place::kTensor &&
+                        side.spec.scale.index != Scale::Index::kNone;
+    const auto add = [&](const PackingSpec& spec, double nats) {
+      Reading reading{hypothesis, index};
+      reading.hypothesis.spec = spec;
+      reading.hypothesis.add("scale direction", nats);
+      result_.readings.push_back(std::move(reading));
+    };
+    add(side.spec, gain_nats(gain));
+    const bool plain = side.spec.zero.kind == packing::Zero::Kind::kNone ||
+                       side.spec.zero.kind == packing::Zero::Kind::kInteger;
+    if (scaled && plain && side.spec.scale.op == Scale::Op::kMultiply) {
+      PackingSpec divided = side.spec;
+      divided.scale.op = Scale::Op::kDivide;
+      add(divided, gain_nats(gain_divided) - kTurned);
+    }
+    if (scaled && plain && side.spec.bits == 8 && !is_float(side.spec.container)) {
+      PackingSpec absmax = side.spec;  // the largest magnitude in place of the step
+      absmax.scale.factor *= kAbsmax;
+      add(absmax, gain_nats(gain * kAbsmax) - kTurned);
+    }
+  }
+
+  void add_turned() {
+    if (result_.readings.empty()) return;
+    const size_t count = std::min<size_t>(result_.readings.size(), 8);
+    for (size_t i = 0; i < count; ++i) {
+      for (const PackingSpec& spec : with_signs_turned(result_.readings[i].hypothesis.spec)) {
+        Reading turned = result_.readings[i];
+        turned.hypothesis.spec = spec;
+        turned.hypothesis.add("usual table", -kTurned);
+        result_.readings.push_back(std::move(turned));
+      }
+    }
+    rank(result_.readings, std::nullopt);
+  }
+
+  const StoredClass& stored_;
+  const SearchContext& context_;
+  std::vector<LogicalShape> legal_;
+  std::vector<Law> laws_;
+  std::vector<Fingerprint> seen_;
+  std::vector<Fingerprint> dense_seen_;
+  std::vector<std::vector<ProfilePair>> best_pairs_;  // parallel to result_.arrangements
+  FamilySearch result_;
+  std::string refusal_;
+  double refusal_nats_ = -1e300;
+};
+
+}  // namespace
+
+std::vector<FamilySearch> general_search(const StoredClass& stored, const SearchContext& context) {
+  std::vector<FamilySearch> families;
+  GeneralSearch whole(stored, context);
+  families.push_back(whole.run());
+  const auto is_sound = [](const FamilySearch& family) {
+    return !family.readings.empty() && family.doubts.empty();
+  };
+  if (is_sound(families.front()) || stored.lone || stored.modules.size() < 2) return families;
+  // No sound reading of all modules: each on its own.
+  std::vector<FamilySearch> alone;
+  for (const ClassModule& module : stored.modules) {
+    StoredClass one;
+    one.modules = {module};
+    alone.push_back(GeneralSearch(one, context).run());
+  }
+  const bool better = families.front().readings.empty()
+                          ? std::all_of(alone.begin(), alone.end(),
+                                        [](const FamilySearch& f) { return !f.readings.empty(); })
+                          : std::all_of(alone.begin(), alone.end(), is_sound);
+  return better ? std::move(alone) : std::move(families);
+}
+
+}  // namespace trilith::inspect

@@ -1,0 +1,91 @@
+#include "inspect/reading_evidence.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "inspect/numbers.h"
+#include "inspect/overdispersion.h"
+
+namespace trilith::inspect {
+
+using packing::QuantMatrix;
+
+Result<QuantMatrix> decode_module(const packing::PackingSpec& spec, const PackedModule& module) {
+  packing::TensorsByRole tensors;
+  for (const auto& [role, tensor] : module.stored) tensors[role] = *tensor;
+  return packing::decode(spec, tensors, module.rows, module.cols);
+}
+
+double inverse_gain(const QuantMatrix& matrix) {
+  double sum = 0;
+  std::vector<double> squares(matrix.levels.size());
+  for (size_t code = 0; code < squares.size(); ++code) {
+    squares[code] = matrix.levels[code] ? *matrix.levels[code] * *matrix.levels[code] : 0;
+  }
+  for (const uint8_t code : matrix.codes) sum += squares[code];
+  std::vector<double> magnitudes;
+  for (const float scale : matrix.scales) {
+    magnitudes.push_back(std::abs(static_cast<double>(scale)));
+  }
+  const double typical = magnitudes.empty() ? 1 : median(std::move(magnitudes));
+  const double mean = sum / static_cast<double>(matrix.codes.size());
+  return std::sqrt(mean * static_cast<double>(matrix.cols)) / typical;
+}
+
+Profiles profile_dense(const QuantMatrix& matrix, const std::vector<float>& dense,
+                       double& mean_square) {
+  Profiles profiles;
+  profiles.row_codes.resize(static_cast<size_t>(matrix.rows));
+  profiles.row_energy.resize(static_cast<size_t>(matrix.rows));
+  profiles.col_energy.resize(static_cast<size_t>(matrix.cols));
+  double total = 0;
+  size_t i = 0;
+  for (auto& row : profiles.row_energy) {
+    for (auto& column : profiles.col_energy) {
+      const auto value = static_cast<double>(dense[i++]);
+      row += value * value;
+      column += value * value;
+    }
+    total += row;
+  }
+  profiles.row_codes = profiles.row_energy;
+  mean_square = total / static_cast<double>(dense.size());
+  return profiles;
+}
+
+double disperse(const QuantMatrix& matrix) {
+  std::array<uint64_t, 256> counts{};
+  for (const uint8_t code : matrix.codes) ++counts[code];
+  std::vector<size_t> used;
+  for (size_t code = 0; code < counts.size(); ++code) {
+    if (counts[code] > 0) used.push_back(code);
+  }
+  if (used.size() < 3) return 0;  // signs say nothing of magnitude
+  std::vector<uint8_t> marked(matrix.codes.size());
+  const auto measure = [&](const std::array<bool, 256>& chosen) {
+    for (size_t i = 0; i < marked.size(); ++i) marked[i] = chosen[matrix.codes[i]];
+    return measure_dispersion(marked, matrix.rows, matrix.cols).nats;
+  };
+  if (used.size() <= 4) {
+    double nats = 0;
+    for (const size_t code : used) {
+      std::array<bool, 256> chosen{};
+      chosen[code] = true;
+      nats += measure(chosen);
+    }
+    return nats / static_cast<double>(used.size());
+  }
+  std::stable_sort(used.begin(), used.end(),
+                   [&](size_t a, size_t b) { return counts[a] < counts[b]; });
+  std::array<bool, 256> chosen{};
+  uint64_t marks = 0;
+  for (const size_t code : used) {
+    if (marks > 0 && 3 * (marks + counts[code] / 2) > matrix.codes.size()) break;
+    marks += counts[code];
+    chosen[code] = true;
+  }
+  return measure(chosen);
+}
+
+}  // namespace trilith::inspect

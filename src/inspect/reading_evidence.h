@@ -1,0 +1,25 @@
+// What one full reading of a module says: the figures that the general search adds up.
+#pragma once
+
+#include "inspect/hypothesis.h"
+#include "inspect/profiles.h"
+#include "packing/codec.h"
+
+namespace trilith::inspect {
+
+Result<packing::QuantMatrix> decode_module(const packing::PackingSpec& spec,
+                                           const PackedModule& module);
+
+// Energies of rows and columns of the decoded weights; `mean_square` of all of them.
+Profiles profile_dense(const packing::QuantMatrix& matrix, const std::vector<float>& dense,
+                       double& mean_square);
+
+// rms(W) · √K if the scales divided.
+double inverse_gain(const packing::QuantMatrix& matrix);
+
+// Nats that rows and columns differ by in how often codes occur: of every code in turn where there
+// are few, else of the rarest third, which are the outer ones. A figure of the law, whatever the
+// levels.
+double disperse(const packing::QuantMatrix& matrix);
+
+}  // namespace trilith::inspect
