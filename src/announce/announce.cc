@@ -6,11 +6,13 @@
 #include <set>
 
 #include "announce/families.h"
+#include "announce/open_readings.h"
 
 namespace trilith::announce {
 namespace {
 
 constexpr std::array kRecognisers = {
+    Recogniser{"gguf", gguf_claims},
     Recogniser{"gptq", gptq_claims},
     Recogniser{"awq", awq_claims},
     Recogniser{"compressed-tensors", compressed_tensors_claims},
@@ -63,6 +65,7 @@ Recognised announced(const checkpoint::Checkpoint& checkpoint, const ShapeOf& sh
     if (Status status = check_all_explained(source, **found); !status.ok()) {
       return Result<Announcement>(std::move(status).error());
     }
+    settle_open_readings(**found);
     return found;
   }
   return std::nullopt;

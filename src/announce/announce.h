@@ -1,7 +1,7 @@
 // The announced format of a checkpoint: config files, metadata, GGUF types and tensor names, read
 // as claims about every packed linear. One recogniser a library family; the first that knows the
-// checkpoint answers. Nothing here looks at codes or scales: hold the claims against the bytes with
-// verify.h before following them.
+// checkpoint answers. Codes are looked at only where an announcement leaves an order open
+// (open_readings.h): hold the claims against the bytes with verify.h before following them.
 #pragma once
 
 #include <optional>

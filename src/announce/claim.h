@@ -42,6 +42,8 @@ struct Rival {
   std::string name;  // "gptq_v2: zero points stored as they are"
   packing::PackingSpec spec;
   Promises promises;
+  // The announcement covers this reading too; open_readings.h settles it.
+  bool also_announced = false;
 };
 
 struct Claim {

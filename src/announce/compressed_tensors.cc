@@ -21,6 +21,7 @@ struct Scheme {
   std::string strategy;
   std::optional<int64_t> group;
   bool symmetric = true;
+  bool int8_activations = false;  // dynamic, one scale a token
   std::string where;
 };
 
@@ -37,6 +38,10 @@ std::vector<Scheme> schemes_of(const Settings& settings) {
     scheme.strategy = text(weights, "strategy");
     scheme.group = integer(weights, "group_size");
     scheme.symmetric = weights["symmetric"].as_bool().value_or(true);
+    const Json& input = group["input_activations"];
+    scheme.int8_activations =
+        integer(input, "num_bits") == 8 && text(input, "type", "int") == "int" &&
+        text(input, "strategy") == "token" && input["dynamic"].as_bool().value_or(false);
     scheme.where = fmt::format("{}.config_groups.{}.weights", settings.where, name);
     schemes.push_back(std::move(scheme));
   }
@@ -71,6 +76,9 @@ class Module {
                     : builder_.find(".weight_packed")->dtype == DType::kU8 ? float4()
                                                                            : packed();
     if (!status.ok()) return std::move(status).error();
+    if (scheme_ != nullptr && scheme_->int8_activations) {
+      out().spec.activation = packing::Activation::kInt8Token;
+    }
     builder_.note_beside({".weight_shape", ".input_scale", ".input_zero_point", ".output_scale",
                           ".input_global_scale"});
     return std::move(builder_).finish();

@@ -6,6 +6,7 @@
 
 namespace trilith::announce {
 
+Recognised gguf_claims(const Source& source);
 Recognised gptq_claims(const Source& source);
 Recognised awq_claims(const Source& source);
 Recognised compressed_tensors_claims(const Source& source);

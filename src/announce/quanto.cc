@@ -171,7 +171,7 @@ Recognised quanto_claims(const Source& source) {
   if (settings.method != "quanto" && !(settings.method.empty() && !modules.empty())) {
     return std::nullopt;
   }
-  const auto file = read_json_file(source.checkpoint().folder() + "/quanto_qmap.json");
+  const auto file = source.checkpoint().side_json("quanto_qmap.json");
   const Json map = file.ok() ? *file : Json();
   Announcement announcement{"quanto", settings.where.empty() ? "tensor names" : settings.where, {}};
   for (const std::string& module : modules) {

@@ -39,7 +39,7 @@ Settings find_settings(const checkpoint::Checkpoint& checkpoint) {
     return settings;
   }
   for (const SideFile& file : kSideFiles) {
-    auto json = read_json_file(checkpoint.folder() + "/" + std::string(file.name));
+    auto json = checkpoint.side_json(std::string(file.name));
     if (!json.ok() || !json->is_object()) continue;
     settings.values = std::move(json).value();
     settings.where = std::string(file.name);

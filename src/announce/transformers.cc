@@ -5,6 +5,8 @@
 
 #include "announce/families.h"
 #include "announce/row_scales.h"
+#include "base/check.h"
+#include "packing/catalogue.h"
 
 namespace trilith::announce {
 namespace {
@@ -39,16 +41,10 @@ Result<PackingSpec> bitnet_spec(const Settings& settings) {
   if (linear_class != "autobitlinear" && linear_class != "bitlinear") {
     return refuse("linear_class", linear_class, "bitlinear or autobitlinear");
   }
-  PackingSpec spec;
-  spec.law.slots = 4;
-  spec.law.stride.kind = packing::Stride::Kind::kExtentOverSlots;
-  spec.law.axis = packing::Axis::kN;
-  spec.law.unit = packing::UnitScope::kTensor;
-  spec.code_table = CodeTable::list({-1.0, 0.0, 1.0, std::nullopt});
-  spec.pad = {packing::Pad::Scope::kTensor, 0};
-  spec.scale.op = linear_class == "autobitlinear" ? Scale::Op::kMultiply : Scale::Op::kDivide;
-  spec.activation = packing::Activation::kInt8Token;
-  return spec;
+  const auto* row =
+      packing::find_format(linear_class == "autobitlinear" ? "hf-bitnet" : "hf-bitnet-inverse");
+  TRILITH_CHECK(row != nullptr);
+  return row->spec;
 }
 
 Result<Claim> bitnet_claim(const Source& source, const std::string& module, PackingSpec spec) {
@@ -63,7 +59,7 @@ Result<Claim> bitnet_claim(const Source& source, const std::string& module, Pack
         .with_found(fmt::format("{} with {}", dtype_name(codes->dtype),
                                 scale == nullptr
                                     ? "no weight_scale"
-                                    : fmt::format("{} {} weight_scale", dtype_name(scale->dtype),
+                                    : fmt::format("{} weight_scale {}", dtype_name(scale->dtype),
                                                   shape_string(scale->shape))));
   }
   if (codes->shape.size() != 2) {

@@ -5,16 +5,13 @@
 #include <bit>
 #include <cmath>
 
+#include "base/splitmix.h"
+
 namespace trilith {
 namespace {
 
-// The finaliser of SplitMix64 (Steele, Lea, Flood 2014): a bijection that spreads every bit.
-uint64_t mix(uint64_t x) {
-  x += 0x9e3779b97f4a7c15ULL;
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111ebULL;
-  return x ^ (x >> 31);
-}
+// The step keeps 0 from staying 0.
+uint64_t mix(uint64_t x) { return splitmix_finalise(x + kSplitMixStep); }
 
 template <typename T>
 Fingerprint of(std::span<const T> values) {

@@ -38,8 +38,8 @@ class Json {
   Json(long value) : value_(static_cast<int64_t>(value)) {}       // NOLINT(*-explicit-*)
   Json(long long value) : value_(static_cast<int64_t>(value)) {}  // NOLINT(*-explicit-*)
   Json(unsigned long value);                                      // NOLINT(*-explicit-*)
-  Json(unsigned long long value)
-      : Json(static_cast<unsigned long>(value)) {}              // NOLINT(*-explicit-*)
+  // NOLINTNEXTLINE(*-explicit-*)
+  Json(unsigned long long value) : Json(static_cast<unsigned long>(value)) {}
   Json(double value) : value_(value) {}                         // NOLINT(*-explicit-*)
   Json(float value) : value_(static_cast<double>(value)) {}     // NOLINT(*-explicit-*)
   Json(const char* value) : value_(std::string(value)) {}       // NOLINT(*-explicit-*)

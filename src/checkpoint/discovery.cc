@@ -78,29 +78,13 @@ Result<FileKind> kind_of(const std::string& path) {
 
 Result<CheckpointFiles> from_index(const std::string& path) {
   TRILITH_ASSIGN_OR_RETURN(const std::string text, read_text_file(path));
-  auto index = Json::parse(text, {.unique_keys = true});
+  auto index = parse_shard_index(text);
   if (!index.ok()) return std::move(index).error().with_file(path);
-  const auto* map = (*index)["weight_map"].as_object();
-  if (map == nullptr || map->empty()) {
-    return Error::damaged("the index has no weight_map")
-        .with_file(path)
-        .with_expected("an object of tensor name to file name")
-        .with_found(std::string((*index)["weight_map"].type_name()));
-  }
   CheckpointFiles files;
   files.folder = folder_of(path);
   files.index = path;
   std::map<std::string, size_t> shards;
-  for (const auto& [name, value] : *map) {
-    const std::string* file = value.as_string();
-    if (file == nullptr || !is_plain_name(*file)) {
-      return Error::damaged("the index names no plain file for this tensor")
-          .with_file(path)
-          .with_tensor(name)
-          .with_found(value.dump());
-    }
-    shards.emplace(*file, 0);
-  }
+  for (const auto& [name, file] : *index) shards.emplace(file, 0);
   for (auto& [name, position] : shards) {
     position = files.shards.size();
     files.shards.push_back((fs::path(files.folder) / name).string());
@@ -112,9 +96,7 @@ Result<CheckpointFiles> from_index(const std::string& path) {
           .with_hint("fetch the missing file");
     }
   }
-  for (const auto& [name, value] : *map) {
-    files.shard_of.emplace(name, shards.at(*value.as_string()));
-  }
+  for (const auto& [name, file] : *index) files.shard_of.emplace(name, shards.at(file));
   TRILITH_ASSIGN_OR_RETURN(files.kind, kind_of(files.shards.front()));
   for (const std::string& shard : files.shards) {
     TRILITH_ASSIGN_OR_RETURN(const FileKind kind, kind_of(shard));
@@ -264,6 +246,27 @@ class Folder {
 };
 
 }  // namespace
+
+Result<std::map<std::string, std::string>> parse_shard_index(std::string_view text) {
+  TRILITH_ASSIGN_OR_RETURN(const Json index, Json::parse(text, {.unique_keys = true}));
+  const auto* map = index["weight_map"].as_object();
+  if (map == nullptr || map->empty()) {
+    return Error::damaged("the index has no weight_map")
+        .with_expected("an object of tensor name to file name")
+        .with_found(std::string(index["weight_map"].type_name()));
+  }
+  std::map<std::string, std::string> files;
+  for (const auto& [name, value] : *map) {
+    const std::string* file = value.as_string();
+    if (file == nullptr || !is_plain_name(*file)) {
+      return Error::damaged("the index names no plain file for this tensor")
+          .with_tensor(name)
+          .with_found(value.dump());
+    }
+    files.emplace(name, *file);
+  }
+  return files;
+}
 
 Result<CheckpointFiles> find_files(const std::string& path) {
   std::error_code problem;

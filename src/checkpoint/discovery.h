@@ -10,6 +10,7 @@
 
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -26,6 +27,10 @@ struct CheckpointFiles {
   // From the index: tensor name -> position in `shards`.
   std::map<std::string, size_t, std::less<>> shard_of;
 };
+
+// The weight_map of a *.index.json: tensor name -> file name, none of which reaches out of the
+// folder.
+Result<std::map<std::string, std::string>> parse_shard_index(std::string_view text);
 
 Result<CheckpointFiles> find_files(const std::string& path);
 

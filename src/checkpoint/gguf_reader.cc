@@ -13,7 +13,7 @@
 namespace trilith::checkpoint {
 namespace {
 
-constexpr uint64_t kMaxTensors = uint64_t{1} << 18;
+constexpr uint64_t kMaxTensors = uint64_t{1} << 16;
 constexpr uint64_t kMaxNameBytes = 4096;
 constexpr uint64_t kLeastInfoBytes = 24;  // name length, dimension count, type, offset
 constexpr uint64_t kMaxElements = uint64_t{1} << 56;

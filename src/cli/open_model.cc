@@ -29,11 +29,11 @@ Result<model::FormatSheet> inspect_format(const checkpoint::Checkpoint& checkpoi
 }  // namespace
 
 Result<model::LoadedModel> open_model(const std::string& path, const std::string& sheet,
-                                      int threads) {
+                                      const model::LoadOptions& load) {
   model::OpenOptions options;
   options.sheet = sheet;
   options.inspect = inspect_format;
-  options.load.threads = threads;
+  options.load = load;
   return model::open_model(path, options);
 }
 

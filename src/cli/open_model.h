@@ -7,8 +7,8 @@
 
 namespace trilith::cli {
 
-// `sheet`: the user's --sheet, or empty. `threads`: 0 = one a processor.
+// `sheet`: the user's --sheet, or empty.
 Result<model::LoadedModel> open_model(const std::string& path, const std::string& sheet,
-                                      int threads);
+                                      const model::LoadOptions& load);
 
 }  // namespace trilith::cli

@@ -189,7 +189,8 @@ Result<int> run(const RunArguments& arguments) {
   options.isa = set->name;
   TRILITH_RETURN_IF_ERROR(engine::check_sampling(sampling_of(arguments)));
   TRILITH_ASSIGN_OR_RETURN(model::LoadedModel loaded,
-                           open_model(arguments.model, arguments.sheet, arguments.threads));
+                           open_model(arguments.model, arguments.sheet,
+                                      {.threads = arguments.threads, .fingerprints = false}));
   TRILITH_ASSIGN_OR_RETURN(const std::vector<int32_t> prompt,
                            prompt_ids(arguments, loaded.tokenizer));
   TRILITH_ASSIGN_OR_RETURN(engine::Engine engine,

@@ -60,8 +60,9 @@ Result<std::vector<reconcile::TracedPrompt>> read_texts(const std::string& path,
 Status run_trace(const TraceArguments& arguments) {
   TRILITH_ASSIGN_OR_RETURN(const reconcile::TraceLevel level,
                            reconcile::level_from_name(arguments.level));
-  TRILITH_ASSIGN_OR_RETURN(const model::LoadedModel model,
-                           open_model(arguments.model, arguments.sheet, arguments.threads));
+  TRILITH_ASSIGN_OR_RETURN(
+      const model::LoadedModel model,
+      open_model(arguments.model, arguments.sheet, {.threads = arguments.threads}));
   reconcile::TraceOrigin origin{&model.weights, &model.sheet, model.checkpoint.config(), "",
                                 TRILITH_VERSION};
   std::vector<reconcile::TracedPrompt> prompts;
@@ -91,9 +92,8 @@ Status run_trace(const TraceArguments& arguments) {
     if (!arguments.mode.empty()) {
       TRILITH_ASSIGN_OR_RETURN(engine_options.mode, engine::mode_from_name(arguments.mode));
     }
-    model::Weights copy = model.weights;  // the engine packs its own; the description needs these
     TRILITH_ASSIGN_OR_RETURN(engine::Engine engine,
-                             engine::Engine::create(std::move(copy), engine_options));
+                             engine::Engine::create(model.weights, engine_options));
     return reconcile::trace_engine(origin, prompts, engine, options, arguments.output);
   }
   reference::Mode mode = reference::Reference::default_mode(model.weights.spec);

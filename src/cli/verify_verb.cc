@@ -31,9 +31,7 @@ Result<reconcile::Ledger> verify_engine(const VerifyArguments& arguments,
   if (!arguments.mode.empty()) {
     TRILITH_ASSIGN_OR_RETURN(options.mode, engine::mode_from_name(arguments.mode));
   }
-  model::Weights copy = model.weights;  // the engine packs its own; the reference needs these
-  TRILITH_ASSIGN_OR_RETURN(engine::Engine created,
-                           engine::Engine::create(std::move(copy), options));
+  TRILITH_ASSIGN_OR_RETURN(engine::Engine created, engine::Engine::create(model.weights, options));
   auto engine = std::make_shared<engine::Engine>(std::move(created));
   reconcile::VerifyOptions verify_options;
   TRILITH_ASSIGN_OR_RETURN(verify_options.target_mode,
@@ -67,8 +65,9 @@ Result<reconcile::Ledger> verify_trace(const VerifyArguments& arguments,
 Result<int> run_verify(const VerifyArguments& arguments) {
   TRILITH_ASSIGN_OR_RETURN(const reconcile::TraceFile baseline,
                            reconcile::TraceFile::open(arguments.baseline));
-  TRILITH_ASSIGN_OR_RETURN(const model::LoadedModel model,
-                           open_model(arguments.model, arguments.sheet, arguments.threads));
+  TRILITH_ASSIGN_OR_RETURN(
+      const model::LoadedModel model,
+      open_model(arguments.model, arguments.sheet, {.threads = arguments.threads}));
   TRILITH_ASSIGN_OR_RETURN(const reconcile::Ledger ledger,
                            arguments.target.empty() ? verify_engine(arguments, model, baseline)
                                                     : verify_trace(arguments, model, baseline));

@@ -17,6 +17,8 @@ struct Engine::Impl {
   RopeTable faulty_rope;
   Workspace workspace;
 
+  template <typename Weights>
+  static Result<Engine> create(Weights&& weights, const Options& options);
   Result<int64_t> check(const Batch& batch) const;
 };
 
@@ -31,7 +33,8 @@ std::string_view Engine::isa() const { return impl_->kernels->name; }
 int Engine::threads() const { return impl_->pool->threads(); }
 int64_t Engine::weight_bytes() const { return impl_->model.linear_bytes; }
 
-Result<Engine> Engine::create(model::Weights&& weights, const Options& options) {
+template <typename Weights>
+Result<Engine> Engine::Impl::create(Weights&& weights, const Options& options) {
   const kernels::FloatEnvironment environment;
   if (options.threads < 0 || options.threads > 1024) {
     return Error::usage("an impossible number of threads")
@@ -42,7 +45,7 @@ Result<Engine> Engine::create(model::Weights&& weights, const Options& options) 
   TRILITH_ASSIGN_OR_RETURN(impl->kernels, kernels::choose_kernels(options.isa));
   impl->mode = options.mode.value_or(default_mode(weights.spec));
   impl->fault = options.fault;
-  TRILITH_ASSIGN_OR_RETURN(impl->model, prepare_model(std::move(weights), impl->mode));
+  TRILITH_ASSIGN_OR_RETURN(impl->model, prepare_model(std::forward<Weights>(weights), impl->mode));
   impl->pool = std::make_unique<ThreadPool>(options.threads);
   model::RopeSpec rope = impl->model.spec.rope;
   impl->rope = RopeTable(rope);
@@ -51,6 +54,14 @@ Result<Engine> Engine::create(model::Weights&& weights, const Options& options) 
     impl->faulty_rope = RopeTable(rope);
   }
   return Engine(std::move(impl));
+}
+
+Result<Engine> Engine::create(model::Weights&& weights, const Options& options) {
+  return Impl::create(std::move(weights), options);
+}
+
+Result<Engine> Engine::create(const model::Weights& weights, const Options& options) {
+  return Impl::create(weights, options);
 }
 
 // The positions that the batch needs.

@@ -54,8 +54,10 @@ struct Logits {
 
 class Engine {
  public:
-  // Packs the weights for the mode; refuses what the engine cannot run, by name.
+  // Packs the weights for the mode; refuses what the engine cannot run, by name. Given weights are
+  // freed part by part, so that both forms are never whole at once; borrowed ones are only read.
   static Result<Engine> create(model::Weights&& weights, const Options& options);
+  static Result<Engine> create(const model::Weights& weights, const Options& options);
 
   Engine(Engine&&) noexcept;
   Engine& operator=(Engine&&) noexcept;

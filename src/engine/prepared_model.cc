@@ -86,11 +86,11 @@ Result<PreparedLayer> prepare_layer(model::LayerWeights&& weights, const ModelSp
   return prepared;
 }
 
-}  // namespace
-
-Result<PreparedModel> prepare_model(model::Weights&& weights, Mode mode) {
+// `take` gives a part of the weights for keeps: moved out of them, or copied.
+template <typename Weights, typename Take>
+Result<PreparedModel> prepare(Weights& weights, Mode mode, Take take) {
   PreparedModel prepared;
-  prepared.spec = std::move(weights.spec);
+  prepared.spec = take(weights.spec);
   const ModelSpec& spec = prepared.spec;
   TRILITH_RETURN_IF_ERROR(check_spec(spec));
   if (weights.embedding.rows != spec.vocab_size || weights.embedding.cols != spec.hidden_size ||
@@ -105,11 +105,10 @@ Result<PreparedModel> prepare_model(model::Weights&& weights, Mode mode) {
         .with_expected(std::to_string(spec.num_hidden_layers))
         .with_found(std::to_string(weights.layers.size()));
   }
-  prepared.embedding = DenseRows(std::move(weights.embedding));
+  prepared.embedding = DenseRows(take(weights.embedding));
   for (size_t i = 0; i < weights.layers.size(); ++i) {
-    model::LayerWeights layer = std::move(weights.layers[i]);
-    TRILITH_ASSIGN_OR_RETURN(PreparedLayer done,
-                             prepare_layer(std::move(layer), spec, static_cast<int64_t>(i), mode));
+    TRILITH_ASSIGN_OR_RETURN(PreparedLayer done, prepare_layer(take(weights.layers[i]), spec,
+                                                               static_cast<int64_t>(i), mode));
     for (const PreparedLinear* linear : {&done.q_proj, &done.k_proj, &done.v_proj, &done.o_proj,
                                          &done.gate_proj, &done.up_proj, &done.down_proj}) {
       prepared.linear_bytes += linear->bytes();
@@ -117,16 +116,26 @@ Result<PreparedModel> prepare_model(model::Weights&& weights, Mode mode) {
     prepared.layers.push_back(std::move(done));
   }
   TRILITH_RETURN_IF_ERROR(check_gain(weights.final_norm, spec.hidden_size, Role::kFinalNorm, -1));
-  prepared.final_norm = std::move(weights.final_norm);
+  prepared.final_norm = take(weights.final_norm);
   prepared.tied = weights.tied;
   if (prepared.tied) {
     prepared.linear_bytes += prepared.embedding.bytes();
   } else {
-    TRILITH_ASSIGN_OR_RETURN(prepared.lm_head, prepare_checked(std::move(weights.lm_head), spec,
-                                                               Role::kLmHead, -1, mode));
+    TRILITH_ASSIGN_OR_RETURN(prepared.lm_head,
+                             prepare_checked(take(weights.lm_head), spec, Role::kLmHead, -1, mode));
     prepared.linear_bytes += prepared.lm_head.bytes();
   }
   return prepared;
+}
+
+}  // namespace
+
+Result<PreparedModel> prepare_model(model::Weights&& weights, Mode mode) {
+  return prepare(weights, mode, [](auto& part) { return std::move(part); });
+}
+
+Result<PreparedModel> prepare_model(const model::Weights& weights, Mode mode) {
+  return prepare(weights, mode, [](const auto& part) { return part; });
 }
 
 }  // namespace trilith::engine

@@ -25,5 +25,7 @@ struct PreparedModel {
 
 // Frees the parts of `weights` as it goes: both are never whole at once.
 Result<PreparedModel> prepare_model(model::Weights&& weights, Mode mode);
+// Leaves them as they are; a layer at a time is copied.
+Result<PreparedModel> prepare_model(const model::Weights& weights, Mode mode);
 
 }  // namespace trilith::engine

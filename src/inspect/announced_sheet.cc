@@ -220,6 +220,9 @@ Result<Sheet> with_announcement(const checkpoint::Checkpoint& checkpoint,
   Result<Sheet> sheet = announcement->ok() ? Writer(checkpoint, **announcement).write()
                                            : Result<Sheet>(announcement->error());
   if (sheet.ok()) return sheet;
+  if (sheet.error().kind == ErrorKind::kUnsupported) {
+    return refused_sheet(sheet.error());  // known by name: nothing to search for
+  }
   TRILITH_ASSIGN_OR_RETURN(Sheet found, search());
   return contradicted(std::move(found), sheet.error());
 }

@@ -65,15 +65,8 @@ double median(std::vector<double> values) {
   return values[middle];
 }
 
-uint64_t Shuffler::next() {  // SplitMix64
-  uint64_t z = state_ += 0x9e3779b97f4a7c15U;
-  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9U;
-  z = (z ^ (z >> 27)) * 0x94d049bb133111ebU;
-  return z ^ (z >> 31);
-}
-
 void Shuffler::shuffle(std::span<double> values) {
-  for (size_t i = values.size(); i > 1; --i) std::swap(values[i - 1], values[next() % i]);
+  for (size_t i = values.size(); i > 1; --i) std::swap(values[i - 1], values[random_.below(i)]);
 }
 
 }  // namespace trilith::inspect

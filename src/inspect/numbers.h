@@ -7,6 +7,8 @@
 #include <span>
 #include <vector>
 
+#include "base/splitmix.h"
+
 namespace trilith::inspect {
 
 // A reading counts as decided when it is e^kDecisive = 1000 times as likely as the next one.
@@ -28,12 +30,11 @@ double median(std::vector<double> values);
 // A small deterministic generator for permutation tests: the same sheet on every machine.
 class Shuffler {
  public:
-  explicit Shuffler(uint64_t seed) : state_(seed) {}
-  uint64_t next();
+  explicit Shuffler(uint64_t seed) : random_(seed) {}
   void shuffle(std::span<double> values);
 
  private:
-  uint64_t state_;
+  SplitMix64 random_;
 };
 
 }  // namespace trilith::inspect

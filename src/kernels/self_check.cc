@@ -2,6 +2,7 @@
 #include <string>
 #include <vector>
 
+#include "base/splitmix.h"
 #include "kernels/float_environment.h"
 #include "kernels/panels.h"
 #include "kernels/registry.h"
@@ -16,12 +17,7 @@ constexpr int64_t kTokens = 3;
 
 class Inputs {
  public:
-  uint64_t next() {  // splitmix64
-    uint64_t z = (state_ += 0x9e3779b97f4a7c15ULL);
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
-    return z ^ (z >> 31);
-  }
+  uint64_t next() { return random_.next(); }
   std::vector<float> floats(int64_t n) {
     std::vector<float> values(static_cast<size_t>(n));
     for (float& value : values) {
@@ -38,7 +34,7 @@ class Inputs {
   }
 
  private:
-  uint64_t state_ = 0x7472696c697468ULL;
+  SplitMix64 random_{0x7472696c697468ULL};
 };
 
 // Runs one kernel of two sets on the same inputs and compares the bits of what they wrote.

@@ -2,12 +2,16 @@
 
 #include <fmt/format.h>
 
-#include "base/check.h"
-#include "packing/catalogue.h"
+#include <algorithm>
+
+#include "announce/announce.h"
+#include "announce/verify.h"
 
 namespace trilith::model {
 namespace {
 
+using announce::Announcement;
+using announce::Claim;
 using checkpoint::Checkpoint;
 
 constexpr const char* kInspect = "work the format out with `trilith inspect PATH --save`";
@@ -20,82 +24,79 @@ Error nothing_announced(const Checkpoint& checkpoint, std::string message) {
   return Error::ambiguous(std::move(message)).with_file(checkpoint.folder()).with_hint(kInspect);
 }
 
-// transformers' BitNetQuantConfig: linear_class says in which direction the scale works.
-Result<packing::PackingSpec> bitnet_packing(const Json& config) {
-  const auto text = [&](std::string_view key, std::string_view otherwise) {
-    const std::string* value = config[key].as_string();
-    return config[key].is_null() ? std::string(otherwise)
-           : value != nullptr    ? *value
-                                 : config[key].dump();
-  };
-  const auto refuse = [&](std::string_view key, std::string found, std::string expected) {
-    return Error::unsupported(fmt::format("quantization_config asks for '{}'", key))
-        .with_file("config.json")
-        .with_expected(std::move(expected))
-        .with_found(std::move(found));
-  };
-  const std::string mode = text("quantization_mode", "offline");
-  if (mode != "offline") {
-    return refuse("quantization_mode", mode, "offline")
-        .with_hint("these are masters that are made ternary at every forward; pack them first");
-  }
-  if (config["use_rms_norm"].as_bool().value_or(false)) {
-    return refuse("use_rms_norm", "true", "false");
-  }
-  const std::string linear_class = text("linear_class", "bitlinear");
-  const bool multiply = linear_class == "autobitlinear";
-  if (!multiply && linear_class != "bitlinear") {
-    return refuse("linear_class", linear_class, "bitlinear or autobitlinear");
-  }
-  const auto* row = packing::find_format(multiply ? "hf-bitnet" : "hf-bitnet-inverse");
-  TRILITH_CHECK(row != nullptr);
-  return row->spec;
+bool is_gguf(const Checkpoint& checkpoint) {
+  return checkpoint.container() == checkpoint::Container::kGguf ||
+         checkpoint.container() == checkpoint::Container::kGgufSharded;
 }
 
-Result<FormatSheet> bitnet_sheet(const Checkpoint& checkpoint, const ModelSpec& spec,
-                                 const Json& config) {
-  TRILITH_ASSIGN_OR_RETURN(const packing::PackingSpec packing, bitnet_packing(config));
+// What is announced about a linear is followed only when the bytes agree.
+Result<ModuleFormat> format_of(const Checkpoint& checkpoint, const Claim& claim,
+                               const ModuleId& id) {
+  auto verified = announce::verify(claim);
+  if (!verified.ok()) return std::move(verified).error();
+  if (verified->contradiction) {
+    return std::move(*verified->contradiction)
+        .with_file(checkpoint.file_of(claim.stored.at("codes").name))
+        .with_hint(kInspect);
+  }
+  ModuleFormat module{claim.module, id, claim.rows, claim.cols, {}, claim.spec};
+  for (const auto& [role, tensor] : claim.stored) module.stored[role] = tensor.name;
+  return module;
+}
+
+Result<FormatSheet> sheet_of(const Checkpoint& checkpoint, const ModelSpec& spec,
+                             const Announcement& announcement) {
   FormatSheet sheet;
   for (const ModuleId& id : modules_of(spec)) {
     if (!is_linear(id.role)) continue;
     const std::string name = module_name(id);
-    const TensorView* weight = checkpoint.find(name + ".weight");
-    if (weight == nullptr) {
-      return nothing_announced(checkpoint, "quant_method 'bitnet' is announced, but not its names")
+    const auto claim =
+        std::find_if(announcement.claims.begin(), announcement.claims.end(),
+                     [&](const Claim& candidate) { return candidate.module == name; });
+    if (claim != announcement.claims.end()) {
+      TRILITH_ASSIGN_OR_RETURN(ModuleFormat module, format_of(checkpoint, *claim, id));
+      if (module.spec.activation == packing::Activation::kInt8Token) {
+        sheet.activation = "dynamic-token";
+      }
+      sheet.modules.push_back(std::move(module));
+      continue;
+    }
+    const TensorView* const weight = checkpoint.find(name + ".weight");
+    if (weight == nullptr || !is_dense(weight->dtype)) {
+      return nothing_announced(
+                 checkpoint, fmt::format("{} is announced, but not its names", announcement.format))
           .with_tensor(name + ".weight");
     }
-    if (is_dense(weight->dtype)) continue;  // modules_to_not_convert
-    const TensorView* scale = checkpoint.find(name + ".weight_scale");
-    if (weight->dtype != DType::kU8 || scale == nullptr || !is_dense(scale->dtype)) {
-      return Error::damaged("quant_method 'bitnet' is announced, but not what is stored")
-          .with_file(checkpoint.file_of(weight->name))
-          .with_tensor(weight->name)
-          .with_expected("U8 codes with a float weight_scale beside them")
-          .with_found(fmt::format("{} with {}", dtype_name(weight->dtype),
-                                  scale == nullptr
-                                      ? "no weight_scale"
-                                      : fmt::format("{} weight_scale", dtype_name(scale->dtype))))
-          .with_hint(kInspect);
-    }
-    const MatrixShape shape = module_shape(spec, id.role);
-    ModuleFormat module{name, id, shape.rows, shape.cols, {}, packing};
-    module.spec.scale.dtype = scale->dtype;
-    module.stored = {{"codes", weight->name}, {"scale", scale->name}};
-    sheet.modules.push_back(std::move(module));
   }
-  sheet.activation = "dynamic-token";
   return sheet;
 }
 
 }  // namespace
 
 Result<FormatSheet> announced_format(const Checkpoint& checkpoint, const ModelSpec& spec) {
+  const announce::ShapeOf shape_of =
+      [&](std::string_view module) -> std::optional<announce::MatrixShape> {
+    const auto id = module_from_name(module);
+    if (!id || is_norm(id->role)) return std::nullopt;
+    const MatrixShape shape = module_shape(spec, id->role);
+    return announce::MatrixShape{shape.rows, shape.cols};
+  };
+  if (is_gguf(checkpoint)) {
+    return Error::unsupported("the weights of a GGUF file are not in the order of the model")
+        .with_file(checkpoint.folder())
+        .with_hint("convert it to safetensors first");
+  }
+  const announce::Recognised announced = announce::announced(checkpoint, shape_of);
+  if (announced && announced->ok()) return sheet_of(checkpoint, spec, **announced);
+  if (announced) {
+    Error error = announced->error();
+    if (!error.tensor.empty()) error.file = checkpoint.file_of(error.tensor);
+    return std::move(error).with_hint(kInspect);
+  }
   const Json& config = checkpoint.config()["quantization_config"];
   if (!config.is_null()) {
-    const std::string* method = config["quant_method"].as_string();
-    if (method != nullptr && *method == "bitnet") return bitnet_sheet(checkpoint, spec, config);
     return nothing_announced(checkpoint, "the announced quantisation is not read as announced")
-        .with_expected("quant_method 'bitnet', or no quantization_config")
+        .with_expected("a method that is known, or no quantization_config")
         .with_found(config["quant_method"].dump());
   }
   for (const ModuleId& id : modules_of(spec)) {

@@ -1,5 +1,5 @@
-// The format a checkpoint announces by itself: tensor names and dtypes of transformers, and
-// quantization_config. What is announced is a claim; load_weights holds it against the bytes.
+// The format a checkpoint announces (announce/announce.h), as the sheet that the loader takes: the
+// claims about this architecture's linears, held against the bytes.
 #pragma once
 
 #include "base/result.h"
@@ -10,8 +10,8 @@
 namespace trilith::model {
 
 // Dense checkpoints (every linear F16, BF16 or F32 under its transformers name): a sheet without
-// modules. quant_method "bitnet": its packed modules. Error::ambiguous when nothing usable is
-// announced; Error::unsupported when what is announced cannot be computed.
+// modules. Error::ambiguous when nothing usable is announced; Error::damaged when the bytes
+// contradict what is; Error::unsupported when what is announced cannot be computed.
 Result<FormatSheet> announced_format(const checkpoint::Checkpoint& checkpoint,
                                      const ModelSpec& spec);
 

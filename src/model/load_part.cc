@@ -41,7 +41,8 @@ std::string_view shape_fields(const PartSource& source) {
 
 bool is_vector(const PartSource& source) { return source.is_bias || is_norm(source.id.role); }
 
-Result<LoadedPart> load_dense(const PartSource& source, const TensorView& tensor) {
+Result<LoadedPart> load_dense(const PartSource& source, const TensorView& tensor,
+                              const LoadOptions& options) {
   DenseMatrix matrix{source.rows, source.cols, tensor.dtype, to_floats(tensor)};
   for (size_t i = 0; i < matrix.values.size(); ++i) {
     if (std::isfinite(matrix.values[i])) continue;
@@ -53,25 +54,26 @@ Result<LoadedPart> load_dense(const PartSource& source, const TensorView& tensor
                                       : fmt::format("{} at row {}, column {}", matrix.values[i],
                                                     index / source.cols, index % source.cols));
   }
-  const Fingerprint print = fingerprint(matrix.values);
+  Fingerprint print;
+  if (options.fingerprints) print = fingerprint(matrix.values);
   return LoadedPart{std::move(matrix), print};
 }
 
 Result<LoadedPart> load_packed(const checkpoint::Checkpoint& checkpoint, const PartSource& source,
                                const ModuleFormat& format, const LoadOptions& options) {
   TRILITH_ASSIGN_OR_RETURN(const auto tensors, module_tensors(checkpoint, format));
-  const auto named = [&](Error error) {
-    const auto codes = tensors.find("codes");
-    const std::string tensor = codes != tensors.end() ? codes->second.name : module_name(source.id);
-    return std::move(error).with_tensor(tensor);
+  const auto name_of = [&](const std::string& role) {
+    const auto tensor = tensors.find(role);
+    return tensor != tensors.end() ? tensor->second.name : std::string();
   };
+  const std::string codes = name_of("codes").empty() ? format.name : name_of("codes");
   auto matrix = packing::decode(format.spec, tensors, source.rows, source.cols,
                                 {.unused_as_zero = options.unused_as_zero});
-  if (!matrix.ok()) return named(std::move(matrix).error());
-  const std::vector<float> dense = matrix->dense();
-  Status plausible = check_values(dense, source.cols);
-  if (!plausible.ok()) return named(std::move(plausible).error());
-  const Fingerprint print = fingerprint(dense);
+  if (!matrix.ok()) return std::move(matrix).error().with_tensor(codes);
+  TRILITH_RETURN_IF_ERROR(
+      check_matrix(*matrix, codes, name_of("scale").empty() ? codes : name_of("scale")));
+  Fingerprint print;
+  if (options.fingerprints) print = fingerprint(matrix->dense());
   return LoadedPart{std::move(matrix).value(), print};
 }
 
@@ -103,10 +105,10 @@ Result<LoadedPart> load_part(const checkpoint::Checkpoint& checkpoint, const Par
                              const LoadOptions& options) {
   auto part = source.is_packed()
                   ? load_packed(checkpoint, source, *std::get<1>(source.from), options)
-                  : load_dense(source, *std::get<0>(source.from));
+                  : load_dense(source, *std::get<0>(source.from), options);
   if (!part.ok()) {
     Error error = std::move(part).error();
-    const std::string file = checkpoint.file_of(error.tensor);
+    const std::string& file = checkpoint.file_of(error.tensor);
     return std::move(error).with_file(file);
   }
   return part;

@@ -55,7 +55,7 @@ class Planner {
     const MatrixShape shape = module_shape(spec_, id.role);
     PartSource source{.id = id, .rows = shape.rows, .cols = shape.cols, .from = {}};
     const auto packed = packed_.find(source.name());
-    if (packed == packed_.end()) return add_dense(std::move(source), ".weight");
+    if (packed == packed_.end()) return add_dense(source, ".weight");
     const ModuleFormat& format = *packed->second;
     if (!is_linear(id.role)) {
       return Error::unsupported("only linears may be packed, not " +
@@ -72,14 +72,14 @@ class Planner {
     }
     for (const auto& [role, name] : format.stored) used_.insert(name);
     source.from = &format;
-    sources_.push_back(std::move(source));
+    sources_.push_back(source);
     return {};
   }
 
   Status add_bias(const ModuleId& id) {
     const MatrixShape shape = module_shape(spec_, id.role);
     PartSource source{.id = id, .is_bias = true, .rows = shape.rows, .cols = 1, .from = {}};
-    if (has_bias(spec_, id.role)) return add_dense(std::move(source), "");
+    if (has_bias(spec_, id.role)) return add_dense(source, "");
     const TensorView* tensor = checkpoint_.find(stored_name(source, ""));
     if (tensor == nullptr) return {};
     used_.insert(tensor->name);
@@ -116,7 +116,7 @@ class Planner {
     Status fits = check_dense(source, *tensor);
     if (!fits.ok()) return std::move(fits).error().with_file(checkpoint_.file_of(tensor->name));
     source.from = tensor;
-    sources_.push_back(std::move(source));
+    sources_.push_back(source);
     return {};
   }
 
@@ -249,11 +249,11 @@ Result<Weights> load_weights(const Checkpoint& checkpoint, const ModelSpec& spec
   for (size_t i = 0; i < sources.size(); ++i) {
     if (!parts[i]->ok()) return std::move(*parts[i]).error();
     LoadedPart part = std::move(*parts[i]).value();
-    weights.module_fingerprints[sources[i].name()] = part.fingerprint;
+    if (options.fingerprints) weights.module_fingerprints[sources[i].name()] = part.fingerprint;
     account(checkpoint, sources[i], weights.bytes);
     place(sources[i], std::move(part), weights);
   }
-  weights.fingerprint = overall_fingerprint(weights.module_fingerprints);
+  if (options.fingerprints) weights.fingerprint = overall_fingerprint(weights.module_fingerprints);
   planner.report_left_over();
   return weights;
 }

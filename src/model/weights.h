@@ -63,6 +63,9 @@ struct Weights {
 struct LoadOptions {
   bool unused_as_zero = false;  // codes without a level count as 0 in place of an error
   int threads = 0;              // that decode; 0: one a processor
+  // Off: no module_fingerprints and an empty fingerprint. They take four times as long as decoding
+  // (9 of 11 ns a weight on one core), and only traces need them.
+  bool fingerprints = true;
 };
 
 // The packed linears by `sheet`; everything else under its own name in the checkpoint. Checks every

@@ -1,16 +1,24 @@
 #include "reconcile/engine_target.h"
 
+#include <utility>
+
 #include "base/build_info.h"
 
 namespace trilith::reconcile {
 
+Status run_prompt(engine::Engine& engine, std::span<const int32_t> ids, model::TraceSink* sink) {
+  TRILITH_ASSIGN_OR_RETURN(engine::KvCache cache,
+                           engine.make_cache(static_cast<int64_t>(ids.size())));
+  const engine::Batch batch{{{&cache, ids, engine::LogitsWanted::kAll}}};
+  TRILITH_RETURN_IF_ERROR(engine.forward(batch, sink));
+  return {};
+}
+
 TargetRun engine_target(std::shared_ptr<engine::Engine> engine) {
-  return [engine](int64_t, const std::vector<int32_t>& ids) -> Result<PromptValues> {
-    TRILITH_ASSIGN_OR_RETURN(engine::KvCache cache,
-                             engine->make_cache(static_cast<int64_t>(ids.size())));
+  return [engine = std::move(engine)](int64_t,
+                                      const std::vector<int32_t>& ids) -> Result<PromptValues> {
     Recorder recorder(ids);
-    const engine::Batch batch{{{&cache, ids, engine::LogitsWanted::kAll}}};
-    TRILITH_RETURN_IF_ERROR(engine->forward(batch, &recorder));
+    TRILITH_RETURN_IF_ERROR(run_prompt(*engine, ids, &recorder));
     return recorder.take();
   };
 }

@@ -1,11 +1,13 @@
 #include "reconcile/noise.h"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <limits>
 
 #include "base/check.h"
 #include "base/half.h"
+#include "base/splitmix.h"
 
 namespace trilith::reconcile {
 namespace {
@@ -20,11 +22,7 @@ bool all_fit(std::span<const float> values, Round round) {
                      [&](float value) { return std::isnan(value) || round(value) == value; });
 }
 
-bool coin(uint64_t x) {
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111ebULL;
-  return ((x ^ (x >> 31)) & 1U) != 0;
-}
+bool coin(uint64_t x) { return (splitmix_finalise(x) & 1U) != 0; }
 
 double ratio_of(double error, double floor, double average_floor) {
   if (error == 0) return 0;
@@ -44,7 +42,7 @@ double unit_roundoff(std::span<const float> values) {
 reference::Matrix jittered(const reference::Matrix& values, double unit, uint64_t salt) {
   reference::Matrix result = values;
   for (size_t i = 0; i < result.values.size(); ++i) {
-    const double step = coin(i * 0x9e3779b97f4a7c15ULL + salt) ? unit : -unit;
+    const double step = coin(i * kSplitMixStep + salt) ? unit : -unit;
     result.values[i] += result.values[i] * step;
   }
   return result;

@@ -52,7 +52,7 @@ class Walk {
       const std::optional<StepInputs> inputs = inputs_of(step);
       if (inputs) {
         TRILITH_ASSIGN_OR_RETURN(auto check, evaluate(step, *inputs, output));
-        if (check) checks.push_back(std::move(*check));
+        if (check) checks.push_back(*check);
       }
       if (output != nullptr) {
         known_.set(step.point, reference::to_matrix(output->rows, output->cols, output->values));
@@ -107,7 +107,7 @@ class Walk {
         compare(output->rows, output->cols, reference::to_floats(expected.value), output->values);
     TRILITH_ASSIGN_OR_RETURN(const Matrix floor, floor_of(step, inputs, expected, *output));
     check.ratio = floor_ratio(difference_of(actual, expected.value), floor);
-    return std::optional(std::move(check));
+    return std::optional(check);
   }
 
   // The activation codes the recorded run multiplied, with its scales.

@@ -8,6 +8,7 @@
 #include "base/build_info.h"
 #include "base/fingerprint.h"
 #include "base/log.h"
+#include "reconcile/engine_target.h"
 #include "reference/reference.h"
 
 namespace trilith::reconcile {
@@ -113,12 +114,8 @@ Status trace_reference(const TraceOrigin& origin, const std::vector<TracedPrompt
 
 Status trace_engine(const TraceOrigin& origin, const std::vector<TracedPrompt>& prompts,
                     engine::Engine& engine, const TraceOptions& options, const std::string& path) {
-  const RunPrompt run = [&](const std::vector<int32_t>& ids, model::TraceSink* sink) -> Status {
-    TRILITH_ASSIGN_OR_RETURN(engine::KvCache cache,
-                             engine.make_cache(static_cast<int64_t>(ids.size())));
-    const engine::Batch batch{{{&cache, ids, engine::LogitsWanted::kAll}}};
-    TRILITH_RETURN_IF_ERROR(engine.forward(batch, sink));
-    return {};
+  const RunPrompt run = [&](const std::vector<int32_t>& ids, model::TraceSink* sink) {
+    return run_prompt(engine, ids, sink);
   };
   return trace(
       origin, prompts, run, options,

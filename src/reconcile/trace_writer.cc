@@ -9,29 +9,13 @@
 
 #include "base/check.h"
 #include "base/fingerprint.h"
+#include "base/splitmix.h"
 #include "checkpoint/safetensors.h"
 
 namespace trilith::reconcile {
 namespace {
 
 constexpr int64_t kTopIds = 10;
-
-// SplitMix64 (Steele, Lea, Flood 2014): small, and the same numbers everywhere.
-class RowGenerator {
- public:
-  explicit RowGenerator(uint64_t seed) : state_(seed) {}
-  // Uniform enough below `bound` for drawing rows (bias below bound / 2^64).
-  int64_t below(int64_t bound) {
-    state_ += 0x9e3779b97f4a7c15ULL;
-    uint64_t x = state_;
-    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;
-    x = (x ^ (x >> 27)) * 0x94d049bb133111ebULL;
-    return static_cast<int64_t>((x ^ (x >> 31)) % static_cast<uint64_t>(bound));
-  }
-
- private:
-  uint64_t state_;
-};
 
 template <typename Value>
 TensorSummary summary_of(int64_t rows, int64_t cols, std::span<const Value> values) {
@@ -62,12 +46,13 @@ std::vector<int64_t> sample_rows(int64_t tokens, int64_t count, uint64_t seed, i
   std::iota(rows.begin(), rows.end(), int64_t{0});
   if (count >= tokens) return rows;
   // Fisher–Yates over the rows between the first and the last.
-  RowGenerator random(seed * 0x9e3779b97f4a7c15ULL + static_cast<uint64_t>(prompt));
+  SplitMix64 random(seed * kSplitMixStep + static_cast<uint64_t>(prompt));
   std::vector<int64_t> chosen;
   if (count > 0) chosen.push_back(tokens - 1);
   if (count > 1) chosen.push_back(0);
   for (int64_t i = 1; static_cast<int64_t>(chosen.size()) < count; ++i) {
-    const int64_t pick = i + random.below(tokens - 1 - i);
+    const auto offset = static_cast<int64_t>(random.below(static_cast<uint64_t>(tokens - 1 - i)));
+    const int64_t pick = i + offset;
     std::swap(rows[static_cast<size_t>(i)], rows[static_cast<size_t>(pick)]);
     chosen.push_back(rows[static_cast<size_t>(i)]);
   }

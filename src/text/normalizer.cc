@@ -47,7 +47,7 @@ Status Normalizer::add(const Json& json, int depth) {
 
 Result<std::string> Normalizer::apply(std::string text) const {
   for (const Step& step : steps_) {
-    TRILITH_ASSIGN_OR_RETURN(text, apply(step, std::move(text)));
+    TRILITH_ASSIGN_OR_RETURN(text, apply(step, text));
     if (text.size() > kMaxPreparedBytes) {
       return Error::unsupported("the normalizer makes the text too long")
           .with_expected(fmt::format("at most {} bytes", kMaxPreparedBytes));
@@ -56,7 +56,7 @@ Result<std::string> Normalizer::apply(std::string text) const {
   return text;
 }
 
-Result<std::string> Normalizer::apply(const Step& step, std::string text) {
+Result<std::string> Normalizer::apply(const Step& step, const std::string& text) {
   if (std::holds_alternative<Compose>(step)) return to_nfc(text);
   if (std::holds_alternative<Decompose>(step)) return to_nfd(text);
   if (const auto* prepend = std::get_if<Prepend>(&step)) {

@@ -32,7 +32,7 @@ class Normalizer {
   using Step = std::variant<Compose, Decompose, Prepend, Replace>;
 
   Status add(const Json& json, int depth);
-  static Result<std::string> apply(const Step& step, std::string text);
+  static Result<std::string> apply(const Step& step, const std::string& text);
 
   std::vector<Step> steps_;
 };

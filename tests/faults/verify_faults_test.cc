@@ -10,6 +10,7 @@
 #include "reconcile/engine_target.h"
 #include "reconcile/trace_run.h"
 #include "reconcile/verify.h"
+#include "reference/reference.h"
 #include "sample_weights.h"
 
 namespace trilith::reconcile {
@@ -39,7 +40,7 @@ class VerifyFaults : public testing::Test {
 
   void TearDown() override { std::filesystem::remove(path_); }
 
-  void write_baseline(TraceOptions options) {
+  void write_baseline(const TraceOptions& options) {
     ThreadPool pool(2);
     const TraceOrigin origin{&weights_, &sheet_, checkpoint_->config(), "", "test"};
     const Status written = trace_reference(origin, {{"", kIds}, {"", kShortIds}},
@@ -55,8 +56,7 @@ class VerifyFaults : public testing::Test {
     engine::Options options;
     options.mode = mode;
     options.fault = fault;
-    model::Weights copy = weights;
-    auto engine = engine::Engine::create(std::move(copy), options);
+    auto engine = engine::Engine::create(weights, options);
     EXPECT_TRUE(engine.ok()) << engine.error().to_string();
     VerifyOptions verify_options;
     verify_options.target_mode = *reference::mode_from_name(engine::mode_name(mode));
@@ -215,6 +215,39 @@ TEST_F(VerifyFaults, OtherIdsAndNoCommonPointAreIncomparable) {
   ASSERT_TRUE(empty.ok());
   EXPECT_EQ(empty->verdict, Verdict::kIncomparable);
   EXPECT_EQ(empty->exit_code(false), 3);
+}
+
+// Passes a run on with the logits a hundredth too large.
+class LargerLogits final : public model::TraceSink {
+ public:
+  explicit LargerLogits(TraceWriter& writer) : writer_(writer) {}
+  void record(std::string_view point, int64_t rows, int64_t cols,
+              std::span<const float> values) override {
+    std::vector<float> changed(values.begin(), values.end());
+    if (point == "logits") {
+      for (float& value : changed) value *= 1.01F;
+    }
+    writer_.record(point, rows, cols, changed);
+  }
+  void record_integers(std::string_view, int64_t, int64_t, std::span<const int32_t>) override {}
+
+ private:
+  TraceWriter& writer_;
+};
+
+// The floor is what a correct run differs by; a baseline that is wrong may not measure itself.
+TEST_F(VerifyFaults, AWrongBaselineDoesNotWidenItsOwnFloor) {
+  ThreadPool pool(2);
+  TraceWriter writer({});
+  LargerLogits sink(writer);
+  writer.begin_prompt(kShortIds);
+  const auto reference = reference::Reference::create(weights_, reference::Mode::kF32, pool);
+  ASSERT_TRUE(reference.ok() && reference->run(kShortIds, &sink).ok());
+  ASSERT_TRUE(writer.write(path_, Json::object({{"mode", "f32"}})).ok());
+  const Ledger ledger = verify_with(weights_, {}, engine::Mode::kF32);
+  expect_first(ledger, "logits", Evidence::kWeights);
+  EXPECT_EQ(ledger.points.back().point, "logits");
+  EXPECT_GT(ledger.points.back().floor_ratio, 1000);
 }
 
 TEST_F(VerifyFaults, ANanIsAFault) {

@@ -36,6 +36,15 @@ def report_figure() -> Callable[[str], None]:
 
 
 @pytest.fixture(scope="session")
+def smollm2() -> pathlib.Path:
+    """SmolLM2-135M-Instruct as an ordinary checkpoint directory, a model nobody here trained."""
+    path = os.environ.get("TRILITH_SMOLLM2")
+    if not path:
+        pytest.skip("TRILITH_SMOLLM2 is not set; python tools/fetch_smollm2.py DIR makes the model")
+    return pathlib.Path(path)
+
+
+@pytest.fixture(scope="session")
 def twin(program, sample, tmp_path_factory):
     """transformers' Llama in double with the weights that `inspect --unpack` writes."""
     import torch

@@ -6,25 +6,14 @@ TRILITH_SMOLLM2 names its directory (tools/fetch_smollm2.py makes one).
 from __future__ import annotations
 
 import json
-import os
-import pathlib
 
 import numpy as np
-import pytest
 import torch
 from oracle import prompt_points, read_trace, row_errors
 
 LIMIT = 1e-5
 TEXTS = ["Gravity is the force that", "def fibonacci(n):\n    if n < 2:\n        return n\n",
          "Die Katze sitzt auf dem Dach; 猫は屋根の上にいる. 🐈"]
-
-
-@pytest.fixture(scope="module")
-def smollm2() -> pathlib.Path:
-    path = os.environ.get("TRILITH_SMOLLM2")
-    if not path:
-        pytest.skip("TRILITH_SMOLLM2 is not set; python tools/fetch_smollm2.py DIR makes the model")
-    return pathlib.Path(path)
 
 
 def test_logits_agree_with_transformers(smollm2, trilith, tmp_path, report_figure):

@@ -81,12 +81,3 @@ def test_resumed_run_is_the_same_run(small: tuple[pathlib.Path, list[dict]]) -> 
     folder, log = small
     again = train(folder, "again", "--ramp", "1", "3", "--resume", folder / "state-3.pt")
     assert again[-1]["teacher"] == pytest.approx(log[-1]["teacher"], abs=2e-3)
-
-
-@pytest.mark.slow
-def test_a_run_can_begin_from_a_packed_file(small: tuple[pathlib.Path, list[dict]]) -> None:
-    """Masters drawn for the codes and scales of a file give its loss before the first step."""
-    folder, log = small
-    begun = train(folder, "begun", "--ramp", "0", "0", "--begin-from", folder / "model")
-    assert begun[0]["step"] == 0
-    assert begun[0]["teacher"] == pytest.approx(log[-1]["teacher"], abs=2e-3)

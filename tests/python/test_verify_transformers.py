@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import copy
 import json
-import os
 import pathlib
 import subprocess
 
@@ -71,18 +70,14 @@ def test_a_fault_in_transformers_is_placed(program, sample, single, tmp_path):
 
 
 @pytest.mark.slow
-def test_smollm2_is_clean(program, tmp_path, report_figure):
-    """A model nobody here made; TRILITH_SMOLLM2 names its directory (tools/fetch_smollm2.py)."""
-    folder = os.environ.get("TRILITH_SMOLLM2")
-    if not folder:
-        pytest.skip("TRILITH_SMOLLM2 is not set; python tools/fetch_smollm2.py DIR makes the model")
+def test_smollm2_is_clean(program, smollm2, tmp_path, report_figure):
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
-    model = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32,
+    model = AutoModelForCausalLM.from_pretrained(smollm2, dtype=torch.float32,
                                                  attn_implementation="eager").eval()
-    ids = AutoTokenizer.from_pretrained(folder)("Gravity is the force that")["input_ids"]
+    ids = AutoTokenizer.from_pretrained(smollm2)("Gravity is the force that")["input_ids"]
     points, _ = trace_transformers(model, ids)
     write_trace(tmp_path / "t.safetensors", points, ids)
-    status, ledger = verify(program, folder, tmp_path / "t.safetensors")
+    status, ledger = verify(program, smollm2, tmp_path / "t.safetensors")
     report_figure(f"verify of SmolLM2-135M against transformers in float32: {worst_ratios(ledger)}")
     assert status == 0, ledger["faults"]

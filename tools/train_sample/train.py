@@ -6,7 +6,6 @@ so that a decay can be started from any saved step (--resume with other --decay-
 """
 
 import argparse
-import hashlib
 import json
 import math
 import pathlib
@@ -20,7 +19,6 @@ from model import Model, Shape
 from muon import Muon
 from ternary import Masters
 from tokenizers import Tokenizer
-from warm import begin_from
 
 TEXT_SEED = 7  # of the corpus; the seed of a run changes initial weights and data order only
 
@@ -32,18 +30,18 @@ def arguments() -> argparse.ArgumentParser:
     ap.add_argument("--heldout", type=pathlib.Path, required=True, help="JSON: name -> list of texts never trained on")
     ap.add_argument("--tokenizer", type=pathlib.Path, required=True)
     ap.add_argument("--out", type=pathlib.Path, required=True)
-    ap.add_argument("--steps", type=int, default=2800)
-    ap.add_argument("--decay-from", type=int, default=1700, help="step at which the learning rates begin to fall")
+    ap.add_argument("--steps", type=int, default=2000)
+    ap.add_argument("--decay-from", type=int, default=1100, help="step at which the learning rates begin to fall")
     ap.add_argument("--warm-up", type=int, default=40)
     ap.add_argument(
         "--ramp",
         type=int,
         nargs=2,
-        default=(150, 500),
+        default=(120, 400),
         help="steps between which weights turn ternary; equal: ternary throughout",
     )
-    ap.add_argument("--teacher-rows", type=int, default=11, help="rows of teacher stories in a batch")
-    ap.add_argument("--grammar-rows", type=int, default=7, help="rows of grammar stories in a batch")
+    ap.add_argument("--teacher-rows", type=int, default=10, help="rows of teacher stories in a batch")
+    ap.add_argument("--grammar-rows", type=int, default=8, help="rows of grammar stories in a batch")
     ap.add_argument("--row", type=int, default=200, help="tokens in a row")
     ap.add_argument("--grammar", type=int, default=24000, help="grammar stories in the corpus")
     ap.add_argument("--held-grammar", type=int, default=192, help="grammar stories kept out, to be evaluated on")
@@ -52,10 +50,9 @@ def arguments() -> argparse.ArgumentParser:
     ap.add_argument("--adam-lr", type=float, default=3e-3)
     ap.add_argument("--weight-decay", type=float, default=0.01, help="of the matrices, times their learning rate")
     ap.add_argument("--seed", type=int, default=0)
-    ap.add_argument("--threads", type=int, default=2)
+    ap.add_argument("--threads", type=int, default=1)
     ap.add_argument("--eval-every", type=int, default=200)
     ap.add_argument("--checkpoint", type=pathlib.Path, help="file to save the state in, at every evaluation")
-    ap.add_argument("--begin-from", type=pathlib.Path, help="checkpoint folder to take the first weights from")
     ap.add_argument("--resume", type=pathlib.Path, help="state file to go on from")
     return ap
 
@@ -69,8 +66,6 @@ class Trainer:
         torch.manual_seed(args.seed)
         self.model = Model(Shape(vocab_size=self.tok.get_vocab_size(), num_hidden_layers=args.layers))
         self.masters = Masters(self.model.matrices())
-        if args.begin_from:
-            print(f"codes taken over: {begin_from(self.model, self.masters, args.begin_from, args.seed):.6f}")
         self.muon = Muon(self.masters.params, lr=args.muon_lr, decay=args.weight_decay)
         self.adam = torch.optim.AdamW(
             self.model.others(), lr=args.adam_lr, betas=(0.9, 0.95), weight_decay=0.0, fused=True
@@ -197,9 +192,6 @@ def run(args: argparse.Namespace) -> dict[str, float]:
     print(t.corpus, flush=True)
     begin, mean = time.monotonic(), math.nan
     start_tokens = t.seen_tokens
-    if args.begin_from and not args.resume:
-        t.log.append({"step": 0, "tokens": 0, "ternary": t.share(), **t.evaluate()})
-        print(json.dumps(t.log[-1]), flush=True)
     while t.step < args.steps:
         loss = t.train_step()
         mean = loss if math.isnan(mean) else 0.97 * mean + 0.03 * loss
@@ -220,9 +212,6 @@ def run(args: argparse.Namespace) -> dict[str, float]:
     t.masters.show(1.0)
     final = t.log[-1]
     record = {k: v for k, v in vars(args).items() if isinstance(v, int | float | tuple) or k == "ramp"}
-    if args.begin_from:
-        weights = (args.begin_from / "model.safetensors").read_bytes()
-        record["begin_from_sha256"] = hashlib.sha256(weights).hexdigest()
     export(t.model, t.masters, t.tok, args.out, {"arguments": record, "corpus": t.corpus, "log": t.log})
     return {name: final[name] for name in t.held}
 

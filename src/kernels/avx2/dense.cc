@@ -104,8 +104,6 @@ inline void dense(const DenseDot& dot) {
   }
 }
 
-}  // namespace
-
 void dense_f32(const DenseDot& dot) {
   count_call(&avx2_counters, kOpDenseF32);
   dense<F32>(dot);
@@ -119,6 +117,14 @@ void dense_f16(const DenseDot& dot) {
 void dense_bf16(const DenseDot& dot) {
   count_call(&avx2_counters, kOpDenseBf16);
   dense<Bf16>(dot);
+}
+
+}  // namespace
+
+void override_dense(KernelSet* set) {
+  set->dense_f32 = dense_f32;
+  set->dense_f16 = dense_f16;
+  set->dense_bf16 = dense_bf16;
 }
 
 }  // namespace trilith::kernels::avx2

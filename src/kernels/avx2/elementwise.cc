@@ -72,8 +72,6 @@ inline __m256i codes_of(const float* x, int64_t i, int64_t n, __m256 s, __m256i 
   return _mm256_min_epi32(_mm256_max_epi32(rounded, low), high);
 }
 
-}  // namespace
-
 void rms_norm(const float* x, const float* gain, int64_t n, float eps, float* out) {
   count_call(&avx2_counters, kOpRmsNorm);
   __m256 low = _mm256_setzero_ps();
@@ -245,6 +243,20 @@ void weighted_sum(const float* weights, int64_t n, const float* rows, int64_t st
     }
     store_floats(out, d, dim, canonical(sum));
   }
+}
+
+}  // namespace
+
+void override_elementwise(KernelSet* set) {
+  set->rms_norm = rms_norm;
+  set->quantise_a8 = quantise_a8;
+  set->quantise_a16 = quantise_a16;
+  set->rope = rope;
+  set->silu_mul = silu_mul;
+  set->relu2_mul = relu2_mul;
+  set->add = add;
+  set->softmax = softmax;
+  set->weighted_sum = weighted_sum;
 }
 
 }  // namespace trilith::kernels::avx2

@@ -162,8 +162,6 @@ void panel8_tokens(const uint8_t* panel, int64_t lines, const int8_t* x, int64_t
   }
 }
 
-}  // namespace
-
 void panel2_dot(const PanelDot& dot) {
   count_call(&avx2_counters, kOpPanel2Dot);
   for (int64_t p = 0; p < dot.panel_count; ++p) {
@@ -241,6 +239,15 @@ void scale_a16(const ScaleRows& rows) {
     if (rows.bias != nullptr) value = _mm256_add_ps(value, load_floats(rows.bias, n, rows.count));
     store_floats(rows.out, n, rows.count, canonical(value));
   }
+}
+
+}  // namespace
+
+void override_panel_dots(KernelSet* set) {
+  set->panel2_dot = panel2_dot;
+  set->panel8_dot = panel8_dot;
+  set->scale_a8 = scale_a8;
+  set->scale_a16 = scale_a16;
 }
 
 }  // namespace trilith::kernels::avx2

@@ -1,5 +1,5 @@
-// Shared by the AVX2 files: loads of partial vectors, the reduction tree, exp. Everything has
-// internal linkage (kernel_set.h says why).
+// Shared by the AVX2 files: loads of partial vectors, the reduction tree, exp. Everything but what
+// enters the kernels into a set has internal linkage (kernel_set.h says why).
 #pragma once
 
 #include <immintrin.h>
@@ -8,23 +8,10 @@
 
 namespace trilith::kernels::avx2 {
 
-void panel2_dot(const PanelDot& dot);
-void panel8_dot(const PanelDot& dot);
-void scale_a8(const ScaleRows& rows);
-void scale_a16(const ScaleRows& rows);
-void dense_f32(const DenseDot& dot);
-void dense_f16(const DenseDot& dot);
-void dense_bf16(const DenseDot& dot);
-void rms_norm(const float* x, const float* gain, int64_t n, float eps, float* out);
-void quantise_a8(QuantiseRow* row);
-void quantise_a16(QuantiseRow* row);
-void rope(float* x, int64_t heads, int64_t head_dim, const float* cos, const float* sin);
-void silu_mul(const float* gate, const float* up, int64_t n, float* out);
-void relu2_mul(const float* gate, const float* up, int64_t n, float* out);
-void add(const float* a, const float* b, int64_t n, float* out);
-SoftmaxState softmax(float* scores, int64_t n, float scale);
-void weighted_sum(const float* weights, int64_t n, const float* rows, int64_t stride, int64_t dim,
-                  float* out);
+// The kernels of one file each; the rest of `set` stays.
+void override_panel_dots(KernelSet* set);
+void override_dense(KernelSet* set);
+void override_elementwise(KernelSet* set);
 
 constexpr int64_t kFloats = 8;  // in a vector
 

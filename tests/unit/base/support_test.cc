@@ -11,6 +11,7 @@
 #include "base/mapped_file.h"
 #include "base/output_file.h"
 #include "base/sha256.h"
+#include "base/splitmix.h"
 #include "base/tensor_view.h"
 #include "base/thread_pool.h"
 
@@ -38,6 +39,14 @@ TEST(Sha256, PublishedVectors) {
             "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
   EXPECT_EQ(sha256_hex(bytes_of(std::string(1000000, 'a'))),
             "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
+}
+
+TEST(SplitMix64, PublishedVectors) {
+  SplitMix64 random(1234567);
+  for (const uint64_t expected : {6457827717110365317ULL, 3203168211198807973ULL,
+                                  9817491932198370423ULL, 4593380528125082431ULL}) {
+    EXPECT_EQ(random.next(), expected);
+  }
 }
 
 TEST(Fingerprint, TellsOrderFromContent) {

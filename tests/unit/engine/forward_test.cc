@@ -224,6 +224,20 @@ TEST(OneAnswer, TheCallersFloatModeDoesNotMatter) {
 }
 #endif
 
+TEST(OneAnswer, FromWeightsGivenOrBorrowed) {
+  for (const TinyModel& tiny : every_kind()) {
+    const auto ids = make_ids(tiny, 6, 1);
+    const model::Weights weights = make_weights(tiny);
+    Engine given = make_engine(tiny, Mode::kA16);
+    for (int i = 0; i < 2; ++i) {  // the first leaves the weights as they are
+      auto borrowed = Engine::create(weights, {.mode = Mode::kA16});
+      ASSERT_TRUE(borrowed.ok()) << borrowed.error().to_string();
+      EXPECT_TRUE(same_bits(all_logits(*borrowed, ids, 6), all_logits(given, ids, 6)))
+          << describe(tiny);
+    }
+  }
+}
+
 TEST(KvCacheTest, TruncatedCacheGoesOnAsIfNothingHadBeen) {
   const TinyModel tiny;
   Engine engine = make_engine(tiny, Mode::kA16);

@@ -5,6 +5,7 @@
 #include <random>
 
 #include "base/half.h"
+#include "support/tiny_spec.h"
 
 namespace trilith::engine {
 namespace {
@@ -172,7 +173,7 @@ model::Weights make_weights(const TinyModel& tiny) {
   Random random(tiny.seed);
   model::Weights weights;
   model::ModelSpec& spec = weights.spec;
-  spec.model_type = tiny.bitnet ? "bitnet" : "llama";
+  spec = support::tiny_spec(tiny.bitnet);
   spec.vocab_size = tiny.vocab;
   spec.hidden_size = tiny.hidden;
   spec.intermediate_size = tiny.intermediate;
@@ -182,9 +183,6 @@ model::Weights make_weights(const TinyModel& tiny) {
   spec.head_dim = tiny.head_dim;
   spec.rope = {10000.0, tiny.head_dim};
   spec.max_position_embeddings = tiny.context;
-  spec.rms_norm_eps = 1e-5;
-  spec.activation = tiny.bitnet ? model::MlpActivation::kRelu2 : model::MlpActivation::kSilu;
-  spec.attn_sub_norm = spec.ffn_sub_norm = spec.int8_activations = tiny.bitnet;
   spec.tie_word_embeddings = weights.tied = tiny.tied;
   spec.attention_bias = spec.mlp_bias = tiny.bias;
   const DType dtype = tiny.dense_dtype;

@@ -86,7 +86,7 @@ TEST(Alphabet, RoundedGaussiansAreBellShaped) {
   for (int i = 0; i < 20000; ++i) {
     const int value = static_cast<int>(std::clamp(std::round(normal(random)), -127.0, 127.0));
     ++twos[static_cast<uint8_t>(value)];
-    ++offset[static_cast<size_t>(value + 128)];
+    ++offset[static_cast<uint8_t>(value + 128)];
     ++flat[static_cast<size_t>(random() % 256)];
   }
   EXPECT_TRUE(judge_bell(twos).bell);
@@ -94,6 +94,13 @@ TEST(Alphabet, RoundedGaussiansAreBellShaped) {
   EXPECT_TRUE(judge_bell(offset).bell);
   EXPECT_EQ(judge_bell(offset).centre, 128);
   EXPECT_FALSE(judge_bell(flat).bell);
+  // Magnitudes alone fall off as well, but weights have two signs.
+  ByteHistogram magnitudes{};
+  for (int byte = 0; byte < 128; ++byte) {
+    magnitudes[static_cast<size_t>(byte)] =
+        twos[static_cast<size_t>(byte)] + twos[static_cast<size_t>((256 - byte) % 256)];
+  }
+  EXPECT_FALSE(judge_bell(magnitudes).bell);
 }
 
 TEST(Alphabet, EntropyOfOneAndOfAllBytes) {

@@ -26,6 +26,14 @@ TEST(ScaleDirection, NearOneNothingIsDecided) {
   EXPECT_LT(std::abs(direction.nats_multiply - direction.nats_divide), kDecisive);
 }
 
+TEST(ScaleDirection, NegativeNumbersAreExponents) {
+  const ScaleDirection direction = judge_direction(std::vector<float>(64, -5.5F), 0.7, 1024);
+  EXPECT_GT(direction.nats_power - direction.nats_multiply, kDecisive);
+  EXPECT_GT(direction.nats_power - direction.nats_divide, kDecisive);
+  const ScaleDirection positive = judge_direction(std::vector<float>(64, 0.02F), 0.7, 1024);
+  EXPECT_LT(positive.nats_power, positive.nats_multiply);
+}
+
 TEST(ScaleDirection, InfinityZeroAndMixedSignsAreNoScales) {
   EXPECT_TRUE(can_be_scales(std::vector<float>{0.1F, 0.2F}));
   EXPECT_TRUE(can_be_scales(std::vector<float>{-0.1F, -0.2F}));

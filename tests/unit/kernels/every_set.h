@@ -4,10 +4,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <limits>
 #include <random>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -35,7 +36,7 @@ inline std::vector<float> random_floats(Random& random, int64_t n, float spread 
 
 inline std::vector<int8_t> random_integers(Random& random, int64_t n, int low, int high) {
   std::vector<int8_t> values(static_cast<size_t>(n));
-  const auto count = static_cast<uint64_t>(high - low + 1);
+  const auto count = uint64_t{1} + static_cast<uint64_t>(high - low);
   for (int8_t& v : values) v = static_cast<int8_t>(low + static_cast<int>(random() % count));
   return values;
 }
@@ -44,7 +45,8 @@ template <typename T>
 ::testing::AssertionResult same_bits(const std::vector<T>& a, const std::vector<T>& b) {
   if (a.size() != b.size()) return ::testing::AssertionFailure() << "sizes differ";
   for (size_t i = 0; i < a.size(); ++i) {
-    if (std::memcmp(&a[i], &b[i], sizeof(T)) != 0) {
+    if (!std::ranges::equal(std::as_bytes(std::span(&a[i], 1)),
+                            std::as_bytes(std::span(&b[i], 1)))) {
       return ::testing::AssertionFailure() << "element " << i << ": " << a[i] << " and " << b[i];
     }
   }

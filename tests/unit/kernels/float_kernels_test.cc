@@ -39,6 +39,7 @@ TEST_P(FloatKernels, DenseDots) {
     expect_as_scalar(run(&KernelSet::dense_bf16, brains.data()), "bf16 " + text(shape));
     // Against double: 16 lanes of ceil(K/16) fused terms and 4 tree levels round at most that
     // often.
+    const int64_t additions = shape.cols / 16 + 5;
     const auto out = run(&KernelSet::dense_f32, weights.data())(set());
     for (int64_t t = 0; t < shape.tokens; ++t) {
       for (int64_t n = 0; n < shape.rows; ++n) {
@@ -51,8 +52,7 @@ TEST_P(FloatKernels, DenseDots) {
           truth += term;
           magnitude += std::abs(term);
         }
-        const double bound =
-            magnitude * (static_cast<double>(shape.cols / 16 + 5) * 0x1p-24) * 1.01;
+        const double bound = magnitude * (static_cast<double>(additions) * 0x1p-24) * 1.01;
         ASSERT_NEAR(static_cast<double>(out[static_cast<size_t>(t * (shape.rows + 1) + n)]), truth,
                     bound + 1e-300)
             << text(shape);

@@ -98,7 +98,7 @@ std::vector<Unannounced> unannounced() {
   return {
       {"packed, nothing announced", make_tiny_model(packed), kAmbiguous, "inspect"},
       {"neutral names", make_tiny_model(neutral), kAmbiguous, "no such tensor"},
-      {"another method", make_tiny_model(gptq), kAmbiguous, "gptq"},
+      {"another method", make_tiny_model(gptq), ErrorKind::kDamaged, "gptq"},
       {"masters", changed("quantization_mode", "online"), kUnsupported, "quantization_mode"},
       {"norm before the linear", changed("use_rms_norm", true), kUnsupported, "use_rms_norm"},
       {"another linear class", changed("linear_class", "sublinear"), kUnsupported, "sublinear"},

@@ -124,24 +124,24 @@ std::vector<BadModel> bad_models() {
        "code 3 at row 1, column 5", codes},
       {"a hole in the file",
        [=](TinyModel& m) { std::ranges::fill(m.find(codes).bytes, std::byte{0}); }, kDamaged,
-       "all weights of the matrix are equal", codes},
+       "one and the same code", codes},
       {"scales of zero",
        [=](TinyModel& m) { std::ranges::fill(m.find(scale).bytes, std::byte{0}); }, kDamaged,
-       "equal", codes},
+       "vanish", scale},
       {"scales out of range",
        [=](TinyModel& m) {
          for (auto& module : m.sheet.modules) {
            if (module.name == kQ) module.spec.scale.factor = 1e9;
          }
        },
-       kDamaged, "absurdly large", codes},
+       kDamaged, "absurdly large", scale},
       {"scales that vanish",
        [=](TinyModel& m) {
          for (auto& module : m.sheet.modules) {
            if (module.name == kQ) module.spec.scale.factor = 1e-9;
          }
        },
-       kDamaged, "vanish", codes},
+       kDamaged, "vanish", scale},
       {"norm of another type", [=](TinyModel& m) { m.find(norm).dtype = DType::kI16; },
        kUnsupported, "I16", norm},
       {"norm of another rank",
@@ -239,6 +239,16 @@ TEST(LoadWeights, OneFingerprintWhateverTheThreadsAndAnotherForEveryChange) {
   EXPECT_NE(changed->module_fingerprints.at("model.layers.0.input_layernorm"),
             one->module_fingerprints.at("model.layers.0.input_layernorm"));
   EXPECT_EQ(changed->module_fingerprints.at(kQ), one->module_fingerprints.at(kQ));
+}
+
+TEST(LoadWeights, FingerprintsCanBeLeftOut) {
+  const TinyModel tiny = make_tiny_model(packed());
+  const auto with = load(tiny);
+  const auto without = load(tiny, {.fingerprints = false});
+  ASSERT_TRUE(with.ok() && without.ok());
+  EXPECT_TRUE(without->fingerprint.empty() && without->module_fingerprints.empty());
+  EXPECT_EQ(std::get<0>(without->layers[1].q_proj.weight).codes,
+            std::get<0>(with->layers[1].q_proj.weight).codes);
 }
 
 TEST(LoadWeights, OneModelInTwoPackingsHasOneFingerprint) {

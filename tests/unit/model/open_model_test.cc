@@ -78,7 +78,7 @@ TEST(OpenModel, AnAnnouncedFormatThatDoesNotFitTheBytesIsRefused) {
   const auto model = open_model(folder.path());
   ASSERT_FALSE(model.ok());
   EXPECT_EQ(model.error().kind, ErrorKind::kDamaged);
-  EXPECT_EQ(model.error().tensor, "model.layers.0.self_attn.q_proj.weight");
+  EXPECT_EQ(model.error().tensor, "model.layers.0.mlp.down_proj.weight");
 }
 
 TEST(OpenModel, InspectIsAskedLastAndOnlyThen) {

@@ -6,20 +6,17 @@
 #include <set>
 
 #include "model/trace_sink.h"
+#include "support/tiny_spec.h"
 
 namespace trilith::model {
 namespace {
 
-ModelSpec tiny(bool sub_norms) {
-  ModelSpec spec;
-  spec.vocab_size = 10;
-  spec.hidden_size = 8;
-  spec.intermediate_size = 12;
+// Eleven layers, for names of two digits; heads that do not add up to the hidden size, for shapes.
+ModelSpec tiny(bool bitnet) {
+  ModelSpec spec = support::tiny_spec(bitnet);
   spec.num_hidden_layers = 11;
-  spec.num_attention_heads = 4;
-  spec.num_key_value_heads = 2;
-  spec.head_dim = 6;
-  spec.attn_sub_norm = spec.ffn_sub_norm = spec.tie_word_embeddings = sub_norms;
+  spec.head_dim = 8;
+  spec.tie_word_embeddings = bitnet;
   return spec;
 }
 
@@ -64,13 +61,13 @@ TEST(Roles, ShapesFollowTheHeads) {
     const MatrixShape s = module_shape(spec, role);
     return std::pair(s.rows, s.cols);
   };
-  EXPECT_EQ(shape(Role::kQProj), std::pair(24L, 8L));
-  EXPECT_EQ(shape(Role::kKProj), std::pair(12L, 8L));
-  EXPECT_EQ(shape(Role::kOProj), std::pair(8L, 24L));
-  EXPECT_EQ(shape(Role::kAttnSubNorm), std::pair(24L, 1L));
-  EXPECT_EQ(shape(Role::kDownProj), std::pair(8L, 12L));
-  EXPECT_EQ(shape(Role::kFfnSubNorm), std::pair(12L, 1L));
-  EXPECT_EQ(shape(Role::kLmHead), std::pair(10L, 8L));
+  EXPECT_EQ(shape(Role::kQProj), std::pair(32L, 24L));
+  EXPECT_EQ(shape(Role::kKProj), std::pair(16L, 24L));
+  EXPECT_EQ(shape(Role::kOProj), std::pair(24L, 32L));
+  EXPECT_EQ(shape(Role::kAttnSubNorm), std::pair(32L, 1L));
+  EXPECT_EQ(shape(Role::kDownProj), std::pair(24L, 40L));
+  EXPECT_EQ(shape(Role::kFfnSubNorm), std::pair(40L, 1L));
+  EXPECT_EQ(shape(Role::kLmHead), std::pair(37L, 24L));
 }
 
 TEST(Roles, DestinationsInOtherPrograms) {

@@ -5,8 +5,11 @@
 #include <vector>
 
 #include "model/weights.h"
+#include "support/tiny_spec.h"
 
 namespace trilith::reference {
+
+using support::tiny_spec;
 
 // Values in [-1, 1), the same everywhere.
 class TestNumbers {
@@ -55,27 +58,6 @@ inline model::Linear ternary_linear(int64_t rows, int64_t cols, TestNumbers& num
   return linear;
 }
 
-inline model::ModelSpec tiny_spec(bool bitnet) {
-  model::ModelSpec spec;
-  spec.model_type = bitnet ? "bitnet" : "llama";
-  spec.architecture = bitnet ? "BitNetForCausalLM" : "LlamaForCausalLM";
-  spec.vocab_size = 37;
-  spec.hidden_size = 24;
-  spec.intermediate_size = 40;
-  spec.num_hidden_layers = 2;
-  spec.num_attention_heads = 4;
-  spec.num_key_value_heads = 2;
-  spec.head_dim = 6;
-  spec.max_position_embeddings = 64;
-  spec.rms_norm_eps = 1e-5;
-  spec.rope.head_dim = 6;
-  spec.attn_sub_norm = bitnet;
-  spec.ffn_sub_norm = bitnet;
-  spec.int8_activations = bitnet;
-  if (bitnet) spec.activation = model::MlpActivation::kRelu2;
-  return spec;
-}
-
 inline model::Weights tiny_weights(const model::ModelSpec& spec, uint64_t seed) {
   TestNumbers numbers(seed);
   model::Weights weights;
@@ -93,7 +75,7 @@ inline model::Weights tiny_weights(const model::ModelSpec& spec, uint64_t seed) 
     model::LayerWeights layer;
     layer.input_norm = gain(spec.hidden_size);
     layer.post_norm = gain(spec.hidden_size);
-    if (spec.attn_sub_norm) layer.attn_sub_norm = gain(spec.hidden_size);
+    if (spec.attn_sub_norm) layer.attn_sub_norm = gain(spec.q_size());
     if (spec.ffn_sub_norm) layer.ffn_sub_norm = gain(spec.intermediate_size);
     for (const Role role : {Role::kQProj, Role::kKProj, Role::kVProj, Role::kOProj, Role::kGateProj,
                             Role::kUpProj, Role::kDownProj}) {

@@ -1,0 +1,118 @@
+"""inspect on checkpoints of real libraries that say what they are: what they say is followed where
+the bytes agree, and reported where they do not."""
+
+import importlib.util
+import json
+import pathlib
+import shutil
+import subprocess
+
+import numpy as np
+import pytest
+import safetensors.numpy
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+ZOO = ROOT / "tests/zoo"
+SPEC = importlib.util.spec_from_file_location("score_zoo", ROOT / "tools/score_zoo.py")
+SCORER = importlib.util.module_from_spec(SPEC)
+SPEC.loader.exec_module(SCORER)
+
+CASES = [folder for folder in SCORER.cases_in(ZOO) if not folder.name.startswith("own-")]
+READ = 64  # of the checkpoints that are not to be refused, 7 hold what PackingSpec cannot say
+
+
+def inspect(program, folder, tmp_path):
+    sheet, dense = tmp_path / "sheet.json", tmp_path / "dense.safetensors"
+    result = subprocess.run([str(program), "inspect", str(folder), "--json", str(sheet),
+                             "--unpack", str(dense)], capture_output=True, text=True, timeout=60,
+                            stdin=subprocess.DEVNULL)
+    return result.returncode, json.loads(sheet.read_text()), dense
+
+
+def copy_of(case, tmp_path):
+    folder = tmp_path / "model"
+    shutil.copytree(ZOO / case / "documented", folder)
+    return folder
+
+
+def say(folder, **settings):
+    path = folder / "config.json"
+    config = json.loads(path.read_text())
+    config["quantization_config"].update(settings)
+    path.write_text(json.dumps(config))
+
+
+@pytest.mark.parametrize("folder", CASES, ids=lambda folder: folder.name)
+def test_documented_checkpoints(program, folder, tmp_path):
+    """The matrices of the library, or a refusal with a reason; never other matrices."""
+    case = SCORER.Case(folder)
+    command = f"{program} inspect {{case}} --json {{out}} --unpack {{dense}}"
+    outcome = SCORER.run_tool(case, "documented", command, 60, tmp_path)
+    result = SCORER.judge(case, "documented", command, *outcome)
+    assert SCORER.POINTS.get(result["level"]) == 1 or result["level"] == "false-refusal", result
+
+
+def test_most_documented_checkpoints_are_read(program, tmp_path):
+    read = 0
+    for folder in CASES:
+        code, sheet, _ = inspect(program, folder / "documented", tmp_path)
+        assert (code == 0) == (sheet["verdict"] == "identified")
+        read += sheet["verdict"] == "identified"
+    assert read >= READ
+
+
+@pytest.mark.parametrize("case, lie, chosen", [
+    ("autogptq-4bit-g64", {"checkpoint_format": "gptq_v2"}, "zero.stored"),
+    ("gptqmodel-v2-8bit-g64", {"checkpoint_format": "gptq"}, "zero.stored"),
+    ("autogptq-4bit-asym-g64", {"checkpoint_format": "gptq_v2"}, "zero.stored"),
+    ("transformers-bitnet-bitlinear-inverse", {"linear_class": "autobitlinear"}, "scale.op"),
+])
+def test_a_contradicted_claim_is_ambiguous(program, case, lie, chosen, tmp_path):
+    """The bytes' own reading comes first, the announced one is listed, and nothing is certain."""
+    folder = copy_of(case, tmp_path)
+    say(folder, **lie)
+    code, sheet, dense = inspect(program, folder, tmp_path)
+    assert code == 4
+    assert sheet["verdict"] == "ambiguous"
+    assert "contradict the announced format" in sheet["reason"]
+    for module in sheet["modules"]:
+        (alternative,) = module["alternatives"]
+        assert chosen in alternative["differs"]
+        assert alternative["why_indistinguishable"] == "announced, but the bytes contradict it"
+    truth = SCORER.Case(ZOO / case)
+    for name, values in safetensors.numpy.load_file(dense).items():
+        assert SCORER.is_close(values, truth.dense[name + ".weight"]), name
+
+
+def test_a_false_size_is_refused_with_both_figures(program, tmp_path):
+    folder = copy_of("autogptq-4bit-g64", tmp_path)
+    say(folder, bits=8)
+    code, sheet, dense = inspect(program, folder, tmp_path)
+    assert code == 4
+    assert sheet["verdict"] != "identified"
+    assert "expected 8 bits; found 4 bits" in sheet["reason"]
+
+
+def test_what_was_said_and_what_was_measured_are_in_the_sheet(program, tmp_path):
+    _, sheet, _ = inspect(program, ZOO / "autogptq-4bit-asym-g64/documented", tmp_path)
+    evidence = sheet["modules"][0]["evidence"]
+    said = {entry["field"]: entry for entry in evidence if entry["status"] == "announced"}
+    assert said["bits"]["value"] == 4
+    assert said["bits"]["test"] == "config.json: quantization_config.bits"
+    assert said["zero.stored"]["value"] == "z-1"
+    tests = {entry["test"]: entry["numbers"] for entry in evidence}
+    assert abs(tests["weights centred on zero"]["mean_steps"]) < 0.6
+    assert tests["spread of the codes"]["codes_used"] == 16
+
+
+def test_damaged_scales_are_named(program, tmp_path):
+    folder = copy_of("autogptq-4bit-g64", tmp_path)
+    path = folder / "model.safetensors"
+    tensors = safetensors.numpy.load_file(path)
+    name = next(name for name in tensors if name.endswith("q_proj.scales"))
+    tensors[name] = np.where(np.arange(tensors[name].size).reshape(tensors[name].shape) == 7,
+                             np.float16(-1), tensors[name])
+    safetensors.numpy.save_file(tensors, path)
+    code, sheet, _ = inspect(program, folder, tmp_path)
+    assert code == 4
+    assert "1 negative" in sheet["reason"]
