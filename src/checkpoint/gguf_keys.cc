@@ -12,7 +12,7 @@ namespace {
 constexpr uint64_t kMaxKeys = uint64_t{1} << 16;
 constexpr uint64_t kMaxKeyBytes = 65535;                  // the format's own limit
 constexpr uint64_t kMaxCopiedBytes = uint64_t{64} << 20;  // strings that end in `metadata`
-constexpr uint64_t kMaxNestedItems = uint64_t{1} << 18;   // items of arrays of arrays
+constexpr uint64_t kMaxNestedItems = uint64_t{1} << 18;   // items of arrays there
 constexpr int kMaxArrayDepth = 4;
 constexpr uint64_t kMaxAlignment = uint64_t{1} << 20;
 constexpr std::string_view kAlignmentKey = "general.alignment";
@@ -180,7 +180,7 @@ class KeyReader {
     }
     copied_items_ += items.count;
     if (copied_items_ > kMaxNestedItems) {
-      return Error::damaged("arrays of arrays hold too many items").with_offset(reader_.offset());
+      return Error::damaged("arrays hold too many items").with_offset(reader_.offset());
     }
     Json array = Json(Json::Array{});
     for (uint64_t i = 0; i < items.count; ++i) {

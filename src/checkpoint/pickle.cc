@@ -15,6 +15,7 @@ namespace {
 using Kind = PickleValue::Kind;
 
 constexpr size_t kMaxValues = size_t{2} << 20;
+constexpr size_t kMaxGlobalBytes = 1024;
 
 class Machine {
  public:
@@ -275,6 +276,9 @@ class Machine {
       }
       global.text = value(names[0]).text;
       global.name = value(names[1]).text;
+    }
+    if (global.text.size() + global.name.size() > kMaxGlobalBytes) {
+      return Error::damaged("the name of a global is too long");
     }
     last_global_ = fmt::format("{}.{}", global.text, global.name);
     return push(std::move(global));

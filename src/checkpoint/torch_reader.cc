@@ -21,6 +21,7 @@ constexpr uint64_t kMaxCopiedBytes = uint64_t{128} << 20;
 constexpr size_t kMaxVisits = size_t{1} << 20;
 constexpr size_t kMaxDepth = 32;
 constexpr size_t kMaxNameBytes = 4096;
+constexpr uint64_t kMaxTextBytes = uint64_t{64} << 20;  // names, and texts of the metadata
 constexpr std::string_view kPickleEnding = "/data.pkl";
 constexpr std::string_view kWrappers[] = {"state_dict", "model_state_dict", "model", "module"};
 
@@ -174,17 +175,14 @@ class Collector {
         return {};
       }
       case Kind::kBool:
-        note(path, value.truth);
-        return {};
+        return note(path, value.truth);
       case Kind::kInteger:
-        note(path, value.integer);
-        return {};
+        return note(path, value.integer);
       case Kind::kFloat:
-        note(path, value.number);
-        return {};
+        return note(path, value.number);
       case Kind::kText:
-        note(path, value.text);
-        return {};
+        TRILITH_RETURN_IF_ERROR(count_text(value.text.size()));
+        return note(path, value.text);
       case Kind::kNone:
       case Kind::kGlobal:
       case Kind::kPersistent:
@@ -193,11 +191,21 @@ class Collector {
     return {};
   }
 
-  void note(const std::string& path, Json value) {
+  // One long text of the pickle may be used a million times.
+  Status count_text(uint64_t bytes) {
+    text_bytes_ += bytes;
+    if (text_bytes_ <= kMaxTextBytes) return {};
+    return Error::damaged("the pickle holds too much text");
+  }
+
+  Status note(const std::string& path, Json value) {
+    TRILITH_RETURN_IF_ERROR(count_text(path.size()));
     content_.metadata.as_object()->emplace_back(path, std::move(value));
+    return {};
   }
 
   Status add_tensor(const PickleValue& call, const std::string& path) {
+    TRILITH_RETURN_IF_ERROR(count_text(path.size()));
     if (!names_.insert(path).second) return Error::damaged("the tensor is there twice");
     TRILITH_ASSIGN_OR_RETURN(const TorchTensor tensor, torch_tensor(pickle_, call));
     const uint64_t size = dtype_size(tensor.dtype);
@@ -249,6 +257,7 @@ class Collector {
   std::unordered_set<std::string> names_;
   size_t visits_ = 0;
   uint64_t copied_ = 0;
+  uint64_t text_bytes_ = 0;
 };
 
 Result<TorchContent> parse(std::span<const std::byte> bytes) {

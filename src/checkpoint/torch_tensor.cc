@@ -23,6 +23,7 @@ constexpr size_t kBuilders = 5;  // the first of them make tensors
 
 constexpr int kMaxNesting = 4;  // a parameter of a tensor of a type
 constexpr size_t kMaxDimensions = 32;
+constexpr size_t kMaxKeyBytes = 256;  // of a storage
 constexpr int64_t kMaxExtent = int64_t{1} << 48;
 
 struct TorchDType {
@@ -115,7 +116,8 @@ class Builder {
     const PickleValue* id = value.kind == Kind::kPersistent ? &pickle_.at(value.items[0]) : nullptr;
     if (id == nullptr || id->kind != Kind::kTuple || id->items.size() < 5 ||
         pickle_.at(id->items[0]).text != "storage" ||
-        pickle_.at(id->items[2]).kind != Kind::kText) {
+        pickle_.at(id->items[2]).kind != Kind::kText ||
+        pickle_.at(id->items[2]).text.size() > kMaxKeyBytes) {
       return misshapen("no storage");
     }
     tensor.storage = pickle_.at(id->items[2]).text;

@@ -181,6 +181,7 @@ TEST(Pickle, RefusesEverythingButData) {
       {"a text that is none", whole(text("\xff")), "not UTF-8"},
       {"a name that is none", whole(global("\xff", "a")), "not UTF-8"},
       {"an endless name", "\x80\x02" + std::string("cos.system"), "end too early"},
+      {"a long name", whole(global("os", std::string(2000, 'x'))), "too long"},
       {"a global of numbers", whole("NN\x93"), "no name"},
       {"too many values", whole(std::string(3 << 20, 'N')), "too many values"},
   };
