@@ -109,9 +109,12 @@ TEST(TorchReader, WalksSharedValuesWithABound) {
   std::string deep;
   for (int i = 0; i < 100; ++i) deep += "](";
   for (int i = 0; i < 100; ++i) deep += "e";
+  std::string repeated = "](" + text(std::string(1 << 20, 'x')) + "q" + std::string(1, '\0');
+  for (int i = 0; i < 100; ++i) repeated += "h" + std::string(1, '\0');
+  repeated += "e";
   for (const auto& [value, says] :
-       {std::pair(self, "nested too deeply"), std::pair(deep, "nested too deeply"),
-        std::pair(doubled, "too many values")}) {
+       {std::pair(repeated, "too much text"), std::pair(self, "nested too deeply"),
+        std::pair(deep, "nested too deeply"), std::pair(doubled, "too many values")}) {
     const std::string file = raw_torch(whole(value));
     const auto content = parse_torch(bytes_of(file), "f.pt");
     ASSERT_FALSE(content.ok());
