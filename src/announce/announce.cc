@@ -65,7 +65,7 @@ Recognised announced(const checkpoint::Checkpoint& checkpoint, const ShapeOf& sh
     if (Status status = check_all_explained(source, **found); !status.ok()) {
       return Result<Announcement>(std::move(status).error());
     }
-    settle_open_readings(**found);
+    settle_open_readings(source, **found);
     return found;
   }
   return std::nullopt;

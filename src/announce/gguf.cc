@@ -93,12 +93,17 @@ std::optional<PackingSpec> spec_of(const checkpoint::GgmlType& type) {
 
 // bitnet.cpp built for ARM, and built without ACT_PARALLEL, writes I2_S in other orders.
 void add_orders(Claim& claim) {
+  Rival arm{"blocks of 64 (bitnet.cpp on ARM)", claim.spec, claim.promises, true};
+  arm.spec.law.block_elements = 64;
+  arm.spec.law.stride.value = 16;
+  claim.rivals.push_back(std::move(arm));
+  if (claim.rows % 4 != 0) return;
   Rival four{"four rows share a byte (bitnet.cpp without ACT_PARALLEL)", claim.spec, claim.promises,
              true};
   four.spec.law.axis = packing::Axis::kFlat;
   four.spec.law.block_elements = 4 * claim.cols;
   four.spec.law.stride.value = claim.cols;
-  if (claim.rows % 4 == 0) claim.rivals.push_back(std::move(four));
+  claim.rivals.push_back(std::move(four));
 }
 
 std::string type_text(const checkpoint::GgmlType& type, uint32_t id) {

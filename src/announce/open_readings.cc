@@ -5,78 +5,164 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <numeric>
 
 namespace trilith::announce {
 namespace {
 
-constexpr double kClearLead = 5;  // standard deviations
+constexpr double kDeviations = 5;    // a lead of this many is clear
+constexpr size_t kMostModules = 64;  // enough for any order; larger files have more of the same
 
-// Deviation of counts from equal shares of `total` weights a line, in standard deviations.
-double spread_of(const std::vector<double>& counts, double length, double share) {
+Weight spread_of(const std::vector<double>& counts, double length, double share) {
   const double variance = length * share * (1 - share);
-  if (variance <= 0 || counts.size() < 2) return 0;
+  if (variance <= 0 || counts.size() < 2) return {};
   double chi_square = 0;
   for (const double count : counts) {
     chi_square += (count - length * share) * (count - length * share) / variance;
   }
-  const auto freedom = static_cast<double>(counts.size() - 1);
-  return (chi_square - freedom) / std::sqrt(2 * freedom);
+  return {chi_square / 2, static_cast<double>(counts.size())};
 }
 
-std::optional<double> dispersion_of(const Claim& claim, const packing::PackingSpec& spec) {
+struct ZeroCounts {
+  std::vector<double> rows;
+  std::vector<double> cols;
+  double share = 0;
+};
+
+ZeroCounts count_zeros(const packing::QuantMatrix& matrix) {
+  ZeroCounts counts;
+  counts.rows.resize(static_cast<size_t>(matrix.rows));
+  counts.cols.resize(static_cast<size_t>(matrix.cols));
+  double total = 0;
+  for (size_t i = 0; i < matrix.codes.size(); ++i) {
+    if (matrix.levels[matrix.codes[i]] != 0.0) continue;
+    ++counts.rows[i / counts.cols.size()];
+    ++counts.cols[i % counts.cols.size()];
+    ++total;
+  }
+  counts.share = total / static_cast<double>(std::max<size_t>(1, matrix.codes.size()));
+  return counts;
+}
+
+// Ranks from 0, equal values sharing their mean rank.
+std::vector<double> ranks(const std::vector<double>& values) {
+  std::vector<size_t> order(values.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::sort(order.begin(), order.end(), [&](size_t a, size_t b) { return values[a] < values[b]; });
+  std::vector<double> result(values.size());
+  for (size_t begin = 0; begin < order.size();) {
+    size_t end = begin;
+    while (end < order.size() && values[order[end]] == values[order[begin]]) ++end;
+    for (size_t i = begin; i < end; ++i) {
+      result[order[i]] = static_cast<double>(begin + end - 1) / 2;
+    }
+    begin = end;
+  }
+  return result;
+}
+
+double correlation(const std::vector<double>& a, const std::vector<double>& b) {
+  const auto count = static_cast<double>(a.size());
+  const double mean = (count - 1) / 2;  // of ranks
+  double ab = 0;
+  double aa = 0;
+  double bb = 0;
+  for (size_t i = 0; i < a.size(); ++i) {
+    ab += (a[i] - mean) * (b[i] - mean);
+    aa += (a[i] - mean) * (a[i] - mean);
+    bb += (b[i] - mean) * (b[i] - mean);
+  }
+  return aa > 0 && bb > 0 ? ab / std::sqrt(aa * bb) : 0;
+}
+
+// What the plain tensors say about the columns of matrices that wide: norm gains, and the size of
+// each column of the embedding. At most a few of each width.
+std::map<int64_t, std::vector<std::vector<double>>> profiles_of(const Source& source) {
+  constexpr size_t kMostProfiles = 8;
+  constexpr int64_t kFewest = 16;
+  std::map<int64_t, std::vector<std::vector<double>>> profiles;
+  for (const TensorView& tensor : source.tensors()) {
+    if (!is_scale_type(tensor.dtype) || tensor.shape.empty() || tensor.shape.size() > 2) continue;
+    const int64_t width = tensor.shape.back();
+    auto& of_width = profiles[width];
+    if (width < kFewest || of_width.size() >= kMostProfiles) continue;
+    std::vector<double> profile(static_cast<size_t>(width));
+    for (uint64_t i = 0; i < tensor.count(); ++i) {
+      const double value = element_as_double(tensor, i);
+      profile[i % profile.size()] += tensor.shape.size() == 1 ? value : value * value;
+    }
+    of_width.push_back(std::move(profile));
+  }
+  return profiles;
+}
+
+using Profiles = std::map<int64_t, std::vector<std::vector<double>>>;
+
+Weight weigh(const Claim& claim, const packing::PackingSpec& spec, const Profiles& profiles) {
   const auto matrix = packing::decode(spec, claim.stored, claim.rows, claim.cols);
-  if (!matrix.ok()) return std::nullopt;
-  return overdispersion(*matrix);
+  if (!matrix.ok()) return {};
+  Weight weight = overdispersion(*matrix);
+  if (const auto of_width = profiles.find(claim.cols); of_width != profiles.end()) {
+    for (const auto& profile : of_width->second) weight.add(alignment(*matrix, profile));
+  }
+  return weight;
 }
 
 }  // namespace
 
-double overdispersion(const packing::QuantMatrix& matrix) {
-  std::vector<double> rows(static_cast<size_t>(matrix.rows));
-  std::vector<double> cols(static_cast<size_t>(matrix.cols));
-  double total = 0;
-  for (size_t i = 0; i < matrix.codes.size(); ++i) {
-    if (matrix.levels[matrix.codes[i]] != 0.0) continue;
-    ++rows[i / cols.size()];
-    ++cols[i % cols.size()];
-    ++total;
-  }
-  const double share = total / static_cast<double>(std::max<size_t>(1, matrix.codes.size()));
-  return spread_of(rows, static_cast<double>(matrix.cols), share) +
-         spread_of(cols, static_cast<double>(matrix.rows), share);
+Weight overdispersion(const packing::QuantMatrix& matrix) {
+  const ZeroCounts counts = count_zeros(matrix);
+  Weight weight = spread_of(counts.rows, static_cast<double>(matrix.cols), counts.share);
+  weight.add(spread_of(counts.cols, static_cast<double>(matrix.rows), counts.share));
+  return weight;
 }
 
-void settle_open_readings(Announcement& announcement) {
-  double own = 0;
-  std::map<std::string, double> others;
-  bool any = false;
+Weight alignment(const packing::QuantMatrix& matrix, const std::vector<double>& profile) {
+  const ZeroCounts counts = count_zeros(matrix);
+  if (counts.cols.size() != profile.size() || profile.size() < 8) return {};
+  const double rho = correlation(ranks(counts.cols), ranks(profile));
+  const double z = std::atanh(std::clamp(rho, -0.999, 0.999)) *
+                   std::sqrt(static_cast<double>(profile.size() - 3));
+  return {z * z / 2, 1};
+}
+
+void settle_open_readings(const Source& source, Announcement& announcement) {
+  std::map<std::string, Weight> weights;  // by name of the rival; the claim itself under ""
+  const auto is_open = [](const Rival& rival) { return rival.also_announced; };
+  const bool any =
+      std::any_of(announcement.claims.begin(), announcement.claims.end(), [&](const Claim& claim) {
+        return std::any_of(claim.rivals.begin(), claim.rivals.end(), is_open);
+      });
+  if (!any) return;
+  const Profiles profiles = profiles_of(source);
+  size_t modules = 0;
   for (const Claim& claim : announcement.claims) {
+    if (std::none_of(claim.rivals.begin(), claim.rivals.end(), is_open)) continue;
+    if (++modules > kMostModules) break;
+    weights[""].add(weigh(claim, claim.spec, profiles));
     for (const Rival& rival : claim.rivals) {
-      if (!rival.also_announced) continue;
-      const auto first = dispersion_of(claim, claim.spec);
-      const auto second = dispersion_of(claim, rival.spec);
-      own += first.value_or(0);
-      others[rival.name] += second.value_or(0);
-      any = true;
+      if (is_open(rival)) weights[rival.name].add(weigh(claim, rival.spec, profiles));
     }
   }
-  if (!any) return;
-  const auto best =
-      std::max_element(others.begin(), others.end(),
-                       [](const auto& a, const auto& b) { return a.second < b.second; });
-  const bool changes = best->second - own > kClearLead;
+  std::vector<std::pair<std::string, Weight>> ordered(weights.begin(), weights.end());
+  std::stable_sort(ordered.begin(), ordered.end(),
+                   [](const auto& a, const auto& b) { return a.second.nats > b.second.nats; });
+  const auto& [name, best] = ordered.front();
+  const double lead = best.nats - ordered[1].second.nats;
+  if (lead < kDeviations * std::sqrt(std::max(1.0, best.terms))) return;
   for (Claim& claim : announcement.claims) {
-    for (Rival& rival : claim.rivals) {
-      if (rival.also_announced && rival.name == best->first && changes) {
-        claim.spec = rival.spec;
-        claim.statements.push_back(
-            {"law.stride", Json(rival.name),
-             fmt::format("rows and columns differ by {:.1f} deviations in this order, by {:.1f} in "
-                         "the usual one",
-                         best->second, own)});
-      }
+    const auto chosen = std::find_if(
+        claim.rivals.begin(), claim.rivals.end(),
+        [&](const Rival& rival) { return rival.also_announced && rival.name == name; });
+    const std::string by = fmt::format(
+        "rows, columns, embedding and norms: {:.0f} nats ahead of the next order", lead);
+    if (chosen != claim.rivals.end()) {
+      claim.spec = chosen->spec;
+      claim.statements.push_back({"law.stride", Json(name), by});
+    } else if (std::any_of(claim.rivals.begin(), claim.rivals.end(), is_open)) {
+      claim.statements.push_back({"law.stride", Json("the usual order of this type"), by});
     }
-    std::erase_if(claim.rivals, [](const Rival& rival) { return rival.also_announced; });
+    std::erase_if(claim.rivals, is_open);
   }
 }
 

@@ -105,6 +105,19 @@ class Writer {
       alternative.why = "announced, but the bytes contradict it";
       family.alternatives.push_back(std::move(alternative));
     }
+    for (const announce::Rival& rival : claim.rivals) {
+      if (!rival.also_announced) continue;
+      Alternative alternative;
+      alternative.spec = rival.spec;
+      alternative.differs = difference(spec, rival.spec);
+      alternative.why = "the announcement covers it too, and no test leads: " + rival.name;
+      family.alternatives.push_back(std::move(alternative));
+      sheet_.verdict = Verdict::kAmbiguous;
+      if (sheet_.reason.empty()) {
+        sheet_.reason =
+            "the bytes leave open which of several orders the announced type has: " + rival.name;
+      }
+    }
     sheet_.families.push_back(std::move(family));
     return sheet_.families.size() - 1;
   }

@@ -39,6 +39,11 @@ Result<ModuleFormat> format_of(const Checkpoint& checkpoint, const Claim& claim,
         .with_file(checkpoint.file_of(claim.stored.at("codes").name))
         .with_hint(kInspect);
   }
+  for (const announce::Rival& rival : claim.rivals) {
+    if (!rival.also_announced) continue;
+    return nothing_announced(checkpoint, "the announced type has several orders: " + rival.name)
+        .with_tensor(claim.stored.at("codes").name);
+  }
   ModuleFormat module{claim.module, id, claim.rows, claim.cols, {}, claim.spec};
   for (const auto& [role, tensor] : claim.stored) module.stored[role] = tensor.name;
   return module;
