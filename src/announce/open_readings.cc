@@ -147,7 +147,8 @@ void settle_open_readings(const Source& source, Announcement& announcement) {
   std::vector<std::pair<std::string, Weight>> ordered(weights.begin(), weights.end());
   std::stable_sort(ordered.begin(), ordered.end(),
                    [](const auto& a, const auto& b) { return a.second.nats > b.second.nats; });
-  const auto& [name, best] = ordered.front();
+  const std::string& name = ordered.front().first;
+  const Weight& best = ordered.front().second;
   const double lead = best.nats - ordered[1].second.nats;
   if (lead < kDeviations * std::sqrt(std::max(1.0, best.terms))) return;
   for (Claim& claim : announcement.claims) {
