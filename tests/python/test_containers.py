@@ -93,7 +93,7 @@ def test_every_tensor_type_of_the_gguf_package(tmp_path):
     assert found["tensors"] == {
         name: {"dtype": dtype, "shape": shape, "sha256": sha256(data),
                "claim": {"id": int(gguf.GGMLQuantizationType[name[2:]]), "shape": logical,
-                         "types": types, "problem": ""}}
+                         "types": types, "problem": "", "transformers": ""}}
         for name, (dtype, shape, logical, types, data) in expected.items()}
 
 

@@ -1,11 +1,13 @@
 // checkpoint_list PATH: prints what Checkpoint::open finds, as JSON: {"container", "config",
-// "metadata", "arrays": {key: items}, "tensors": {name: {dtype, shape, sha256, claim}}}. For the
-// Python tests, which hold it against the libraries that wrote the file.
+// "metadata", "arrays": {key: items}, "tensors": {name: {dtype, shape, sha256, claim}}}; claim (of
+// GGUF files alone) with the tensor's name in transformers. For the Python tests, which hold it
+// against the libraries that wrote the file.
 #include <cstdio>
 
 #include "base/output_file.h"
 #include "base/sha256.h"
 #include "checkpoint/checkpoint.h"
+#include "checkpoint/gguf_model.h"
 
 namespace {
 
@@ -17,14 +19,15 @@ Json items_of(const checkpoint::GgufArray& array) {
   return Json::array(*array.numbers());
 }
 
-Json claim_of(const checkpoint::GgmlClaim* claim) {
+Json claim_of(const checkpoint::GgmlClaim* claim, const std::string& name) {
   if (claim == nullptr) return {};
   Json types = Json(Json::Array{});
   for (const checkpoint::GgmlType* type : claim->types) types.push(type->name);
   return Json::object({{"id", claim->id},
                        {"shape", Json::array(claim->shape)},
                        {"types", std::move(types)},
-                       {"problem", claim->problem}});
+                       {"problem", claim->problem},
+                       {"transformers", checkpoint::transformers_name(name).value_or("")}});
 }
 
 Status list(const std::string& path) {
@@ -35,10 +38,11 @@ Status list(const std::string& path) {
   }
   Json tensors = Json::object();
   for (const TensorView& tensor : opened.tensors()) {
-    tensors.set(tensor.name, Json::object({{"dtype", dtype_name(tensor.dtype)},
-                                           {"shape", Json::array(tensor.shape)},
-                                           {"sha256", sha256_hex(tensor.bytes)},
-                                           {"claim", claim_of(opened.ggml_claim(tensor.name))}}));
+    tensors.set(tensor.name,
+                Json::object({{"dtype", dtype_name(tensor.dtype)},
+                              {"shape", Json::array(tensor.shape)},
+                              {"sha256", sha256_hex(tensor.bytes)},
+                              {"claim", claim_of(opened.ggml_claim(tensor.name), tensor.name)}}));
   }
   const Json listing = Json::object({{"container", container_name(opened.container())},
                                      {"config", opened.config()},
