@@ -7,6 +7,7 @@
 
 #include "checkpoint/safetensors.h"
 #include "raw_file.h"
+#include "raw_torch.h"
 #include "support/temp_folder.h"
 
 namespace trilith::checkpoint {
@@ -215,6 +216,38 @@ TEST(Checkpoint, RefusesWhatDoesNotFitTogether) {
     EXPECT_NE(error.to_string().find(bad.says), std::string::npos) << error.to_string();
     EXPECT_EQ(error.tensor, bad.tensor);
   }
+}
+
+TEST(Checkpoint, TakesTheFirstKindThatAFolderHas) {
+  const TempFolder folder;
+  const std::string torch = raw_torch(pickled::whole(
+      pickled::dict({{"a", pickled::tensor(pickled::storage("ByteStorage", "0"), 0,
+                                           pickled::numbers({3}), pickled::numbers({1}))}})));
+  const auto container = [&] {
+    const auto opened = Checkpoint::open(folder.path());
+    EXPECT_TRUE(opened.ok()) << opened.error().to_string();
+    return opened.ok() ? container_name(opened->container()) : "";
+  };
+  folder.write("optimizer.pt", torch);
+  folder.write("weights.pt", torch);
+  folder.write("notes.bin", "no archive");
+  EXPECT_EQ(container(), "torch-zip");
+  folder.write("more.pth", torch);
+  const auto several = Checkpoint::open(folder.path());
+  ASSERT_FALSE(several.ok());
+  EXPECT_EQ(several.error().found, "more.pth, weights.pt");
+  folder.write("pytorch_model.bin", torch);
+  EXPECT_EQ(container(), "torch-zip");
+  folder.write("other-name-of-a-gguf.bin", RawGguf().bytes());
+  folder.write("m.gguf", RawGguf().bytes());
+  EXPECT_EQ(container(), "gguf");
+  folder.write("a.safetensors", tensors_named({"a"}));
+  EXPECT_EQ(container(), "safetensors");
+  // The name of a file says nothing: its first bytes do.
+  EXPECT_EQ(Checkpoint::open(folder.file("other-name-of-a-gguf.bin"))->container(),
+            Container::kGguf);
+  folder.write("a.safetensors", torch);
+  EXPECT_EQ(container(), "torch-zip");
 }
 
 TEST(Checkpoint, NamesAPathThatIsNotThere) {
