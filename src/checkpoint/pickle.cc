@@ -14,7 +14,7 @@ namespace {
 
 using Kind = PickleValue::Kind;
 
-constexpr size_t kMaxValues = size_t{2} << 20;
+constexpr size_t kMaxValues = size_t{1} << 20;
 constexpr size_t kMaxGlobalBytes = 1024;
 
 class Machine {

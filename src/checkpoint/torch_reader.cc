@@ -16,9 +16,9 @@ namespace {
 
 using Kind = PickleValue::Kind;
 
-constexpr uint64_t kMaxPickleBytes = uint64_t{64} << 20;
+constexpr uint64_t kMaxPickleBytes = uint64_t{16} << 20;
 constexpr uint64_t kMaxCopiedBytes = uint64_t{128} << 20;
-constexpr size_t kMaxVisits = size_t{1} << 20;
+constexpr size_t kMaxVisits = size_t{1} << 18;
 constexpr size_t kMaxDepth = 32;
 constexpr size_t kMaxNameBytes = 4096;
 constexpr uint64_t kMaxTextBytes = uint64_t{64} << 20;  // names, and texts of the metadata
