@@ -365,10 +365,11 @@ class Inspector {
     }
     sheet_.verdict = open.empty() ? Verdict::kIdentified : Verdict::kAmbiguous;
     if (open.empty()) return;
-    sheet_.reason = "the bytes leave open: " + open;
+    // First why there was no probe: the list of what it would have settled may be long, and be cut.
     if (!sheet_.probe.absent_because.empty()) {
-      sheet_.reason += " (no probe: " + sheet_.probe.absent_because + ")";
+      sheet_.reason = "no probe (" + sheet_.probe.absent_because + "), and ";
     }
+    sheet_.reason += "the bytes leave open: " + open;
   }
 
   const checkpoint::Checkpoint& checkpoint_;

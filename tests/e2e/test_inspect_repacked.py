@@ -84,7 +84,11 @@ def test_without_its_tokenizer_a_repacked_model_stays_ambiguous(program, sample,
     # The order is in the statistics; the sign is not, and must not be claimed.
     assert sheet["modules"][0]["spec"]["law"]["stride"] == 16
     assert sheet["modules"][0]["spec"]["law"]["slot_order"] == "high_first"
-    assert any("code_table" in entry["differs"] for entry in sheet["modules"][0]["alternatives"])
+    # Nor is the zero: each code is a third of this model's weights. The truth is among the readings.
+    first = sheet["modules"][0]
+    readings = [first["spec"], *(entry["spec"] for entry in first["alternatives"])]
+    assert [-1, 0, 1, None] in [reading["code_table"] for reading in readings]
     dense = safetensors.numpy.load_file(dense_file)
     for name, matrix in truth.items():
-        assert np.allclose(np.abs(dense[name]), np.abs(matrix), rtol=2**-20)
+        levels = set(zip(np.sign(matrix).flat, np.sign(dense[name]).flat, strict=True))
+        assert len(levels) == 3, f"{name}: not the same codes under other levels: {levels}"
