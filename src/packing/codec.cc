@@ -9,6 +9,7 @@
 #include "packing/float_container.h"
 #include "packing/numbers.h"
 #include "packing/side_data.h"
+#include "packing/tiles.h"
 
 namespace trilith::packing {
 namespace {
@@ -23,13 +24,22 @@ std::string role_of_plane(size_t plane) {
   return plane == 0 ? "codes" : fmt::format("codes_{}", plane);
 }
 
+bool has_tensor_a_plane(const PackingSpec& spec) {
+  return !spec.stacked_planes && !planes_share_units(spec);
+}
+
+// Where plane `index` lies.
+std::string holder_of_plane(const PackingSpec& spec, size_t index) {
+  return role_of_plane(has_tensor_a_plane(spec) ? index : 0);
+}
+
 Result<Planes> planes_for(const PackingSpec& spec, int64_t rows, int64_t cols) {
   Planes result;
   int shift = 0;
   for (const PlaneWidth& width : planes_of(spec)) {
     TRILITH_ASSIGN_OR_RETURN(Layout layout, Layout::make(spec, width, rows, cols));
     const size_t plane = result.planes.size();
-    if (!spec.stacked_planes) {
+    if (plane == 0 || has_tensor_a_plane(spec)) {
       result.stored[role_of_plane(plane)] = {spec.container, layout.shape, {}};
     }
     result.planes.push_back(
@@ -57,26 +67,23 @@ Status require_supported(const PackingSpec& spec) {
   const auto refuse = [](const std::string& what) {
     return Error::unsupported(what + " cannot be decoded by this build");
   };
-  if (spec.symbol == Symbol::kPair) return refuse("pair symbols (two trits in a nibble)");
+  if (spec.symbol == Symbol::kPair && spec.law.tile.kind != TileMap::Kind::kTl1) {
+    return refuse("pair symbols (two trits in a nibble) outside TL1");
+  }
   if (spec.symbol == Symbol::kTriple) return refuse("triple symbols (magnitude and sign)");
   switch (spec.law.tile.kind) {
     case TileMap::Kind::kNone:
       break;
     case TileMap::Kind::kBitnetGpu:
-      return refuse("the tile order of BitNet GPU kernels");
     case TileMap::Kind::kTl1:
-      return refuse("the tile order TL1");
-    case TileMap::Kind::kTl2:
-      return refuse("the tile order TL2");
     case TileMap::Kind::kTmac:
-      return refuse("the tile order of T-MAC");
+      break;
+    case TileMap::Kind::kTl2:
+      return refuse("the tile order TL2 (two kinds of symbols and sizes that the file lacks)");
   }
-  if (spec.scale.index == Scale::Index::kSubBlock) return refuse("two-level sub-block scales");
   for (const auto* fields : {&spec.law.fields, &spec.law.line_fields, &spec.law.tensor_fields}) {
     for (const Field& field : *fields) {
-      if (field.kind == FieldKind::kSubScales) return refuse("sub-scales inside a block");
       if (field.kind == FieldKind::kSigns) return refuse("separate signs inside a block");
-      if (field.kind == FieldKind::kHighBits) return refuse("high bits inside a block");
     }
   }
   if (spec.symbol != Symbol::kBitPlanes && !spec.planes.empty()) {
@@ -154,10 +161,13 @@ std::string position(const QuantMatrix& matrix, int64_t index) {
 
 Status read_codes(const PackingSpec& spec, const Planes& planes, const TensorsByRole& tensors,
                   QuantMatrix& matrix) {
+  if (spec.law.tile.kind != TileMap::Kind::kNone) {
+    return read_tiles(spec, tensors.at("codes"), matrix);
+  }
   std::vector<uint8_t> codes(static_cast<size_t>(matrix.rows * matrix.cols));
   for (size_t i = 0; i < planes.planes.size(); ++i) {
     const CodePlane& plane = planes.planes[i];
-    const TensorView& tensor = tensors.at(spec.stacked_planes ? "codes" : role_of_plane(i));
+    const TensorView& tensor = tensors.at(holder_of_plane(spec, i));
     const auto bytes = bytes_of_plane(spec, plane, i, tensor.bytes);
     if (const InvalidWords invalid = find_invalid_words(plane, bytes); invalid.count > 0) {
       int64_t index = std::max<int64_t>(invalid.first, 0);
@@ -237,7 +247,7 @@ Status check_matrix(const PackingSpec& spec, const Plan& plan, const QuantMatrix
     return Error::usage("a code does not fit its bits")
         .with_expected(fmt::format("below {}", limit));
   }
-  if (matrix.scale.index != spec.scale.index || matrix.zero.kind != spec.zero.kind) {
+  if (matrix.scale.index != matrix_scale(spec).index || matrix.zero.kind != spec.zero.kind) {
     return Error::usage("the matrix has another kind of scale or zero point than the format");
   }
   TRILITH_ASSIGN_OR_RETURN(const ScaleGrid grid, scale_grid(spec, plan.planes.planes.front().layout,
@@ -251,6 +261,17 @@ Status check_matrix(const PackingSpec& spec, const Plan& plan, const QuantMatrix
   return count_is("column groups", matrix.group_index.size(), spec.group_index ? matrix.cols : 0);
 }
 
+// Scales of 8-bit floats that their writer stored as bytes.
+TensorsByRole with_float8_scales(const PackingSpec& spec, const TensorsByRole& stored) {
+  TensorsByRole tensors = stored;
+  const auto scale = tensors.find("scale");
+  if (scale != tensors.end() && scale->second.dtype == DType::kU8 && is_float(spec.scale.dtype) &&
+      dtype_size(spec.scale.dtype) == 1) {
+    scale->second.dtype = spec.scale.dtype;
+  }
+  return tensors;
+}
+
 }  // namespace
 
 Result<StoredByRole> stored_layout(const PackingSpec& spec, int64_t rows, int64_t cols) {
@@ -258,8 +279,9 @@ Result<StoredByRole> stored_layout(const PackingSpec& spec, int64_t rows, int64_
   return std::move(plan.stored);
 }
 
-Result<QuantMatrix> decode(const PackingSpec& spec, const TensorsByRole& tensors, int64_t rows,
+Result<QuantMatrix> decode(const PackingSpec& spec, const TensorsByRole& stored, int64_t rows,
                            int64_t cols, const DecodeOptions& options) {
+  const TensorsByRole tensors = with_float8_scales(spec, stored);
   TRILITH_ASSIGN_OR_RETURN(const Plan plan, plan_for(spec, rows, cols));
   TRILITH_RETURN_IF_ERROR(check_tensors(plan, tensors));
   const TensorView& codes = tensors.at("codes");
@@ -309,13 +331,19 @@ Result<StoredByRole> encode(const PackingSpec& spec, const QuantMatrix& matrix) 
     TRILITH_RETURN_IF_ERROR(write_float_container(spec, matrix, stored.at("codes").bytes));
     return stored;
   }
+  if (spec.law.tile.kind != TileMap::Kind::kNone) {
+    write_tiles(spec, matrix, stored.at("codes").bytes);
+    TRILITH_RETURN_IF_ERROR(write_side_data(spec, plan.planes.planes.front().layout, matrix,
+                                            stored.at("codes").bytes, stored));
+    return stored;
+  }
   std::vector<uint8_t> turned;
   if (spec.orient == Orientation::kKN) transpose(matrix.codes, matrix.rows, matrix.cols, turned);
   const auto& codes = spec.orient == Orientation::kKN ? turned : matrix.codes;
   const int pad = spec.symbol == Symbol::kBase3 ? spec.digits.pad_digit : spec.pad.code;
   for (size_t i = 0; i < plan.planes.planes.size(); ++i) {
     const CodePlane& plane = plan.planes.planes[i];
-    StoredTensor& tensor = stored.at(spec.stacked_planes ? "codes" : role_of_plane(i));
+    StoredTensor& tensor = stored.at(holder_of_plane(spec, i));
     insert_codes(plane, codes, static_cast<uint8_t>(pad),
                  bytes_of_plane(spec, plane, i, std::span<std::byte>(tensor.bytes)));
   }

@@ -1,8 +1,9 @@
 // decode and encode: between stored tensors and QuantMatrix, for any PackingSpec this build can
 // express; others are refused by name (Error::unsupported).
 //
-// Tensors are addressed by role: "codes" ("codes_1", … for further planes), "scale",
-// "column_scale", "zero", "group_index", "table".
+// Tensors are addressed by role: "codes" ("codes_1", … for further planes), "scale" ("scale_table"
+// and "scale_scale" where scales are codes themselves), "global_scale", "column_scale", "zero",
+// "group_index", "table".
 #pragma once
 
 #include <cstddef>

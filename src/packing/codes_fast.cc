@@ -118,7 +118,7 @@ bool extract_codes_fast(const CodePlane& plane, std::span<const std::byte> bytes
                         std::span<uint8_t> codes) {
   const auto& bands = plane.layout.law.bands();
   const bool outer = plane.layout.kind == Layout::Lines::kOuter;
-  if (plane.layout.law.is_bitstream()) return false;
+  if (plane.layout.law.is_bitstream() || plane.layout.law.is_interleaved()) return false;
   if (!outer && bands.size() == 1 && bands[0].stride == 1 && reads_as_bytes(plane, bands[0])) {
     const int slots = plane.law.word_bits == 8 ? bands[0].slots : 8 / plane.width.width;
     switch (slots) {

@@ -138,7 +138,8 @@ std::string scale_text(const PackingSpec& spec) {
       what = scale.group > 0 ? fmt::format("row × {} scale", scale.group) : "row scale";
       break;
     case Scale::Index::kBlock:
-      what = "block scale";
+      what = scale.group < spec.law.block_elements ? fmt::format("block × {} scale", scale.group)
+                                                   : "block scale";
       break;
     case Scale::Index::kFlatBlock:
       what = fmt::format("scale of {} flattened", scale.group);
@@ -147,14 +148,15 @@ std::string scale_text(const PackingSpec& spec) {
       what = fmt::format("interleaved scale of {}", scale.group);
       break;
     case Scale::Index::kSegment:
-      what = fmt::format("{} segment scales along {}", scale.segments,
+      what = fmt::format("{}{} segment scales along {}", scale.segments,
+                         scale.segment_lengths.empty() ? "" : " unequal",
                          scale.segment_axis == Axis::kN ? "N" : "K");
       break;
     case Scale::Index::kRankOne:
       what = "row × column scale";
       break;
     case Scale::Index::kSubBlock:
-      what = "two-level block scale";
+      what = fmt::format("two-level scale of {} elements", scale.group);
       break;
   }
   if (scale.place == Scale::Place::kImplicit) return "implicit " + what;
@@ -164,6 +166,9 @@ std::string scale_text(const PackingSpec& spec) {
   what += fmt::format(" {} {}", dtype_name(scale.dtype), op);
   if (scale.factor != 1.0) what += fmt::format(" × {:.6g}", scale.factor);
   if (scale.place != Scale::Place::kTensor) what += " inside";
+  if (scale.global == Scale::Global::kMultiply) what += " × global scale";
+  if (scale.global == Scale::Global::kDivide) what += " ÷ global scale";
+  if (scale.nested_group > 0) what += ", itself coded";
   return what;
 }
 

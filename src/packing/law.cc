@@ -11,7 +11,8 @@ int64_t round_up(int64_t value, int64_t multiple) {
 
 }  // namespace
 
-Result<LineLaw> LineLaw::make(const Law& law, int slots, int width, int64_t extent) {
+Result<LineLaw> LineLaw::make(const Law& law, int slots, int width, int64_t extent,
+                              int64_t stride) {
   if (extent < 1 || extent > kMaxExtent) {
     return Error::damaged("a packed line has an impossible length")
         .with_expected(fmt::format("1 to {} elements", kMaxExtent))
@@ -32,6 +33,9 @@ Result<LineLaw> LineLaw::make(const Law& law, int slots, int width, int64_t exte
     for (const Section& section : law.sections) {
       band.slots = static_cast<int>(section.slots);
       band.stride = section.stride;
+      band.lanes = section.words > 0 ? section.words : section.stride;
+      if (section.first >= 0) band.first_element = section.first;
+      line.interleaved_ |= band.lanes != band.stride || section.first >= 0;
       line.bands_.push_back(band);
       band.first_element += band.elements();
       band.first_word += band.words();
@@ -39,12 +43,13 @@ Result<LineLaw> LineLaw::make(const Law& law, int slots, int width, int64_t exte
   } else {
     Band band;
     band.slots = slots;
-    if (law.stride.kind == Stride::Kind::kFixed) {
-      band.stride = law.stride.value;
+    if (stride > 0 || law.stride.kind == Stride::Kind::kFixed) {
+      band.stride = stride > 0 ? stride : law.stride.value;
       band.repeats = round_up(line.unit_elements_, band.stride * slots) / (band.stride * slots);
     } else {
       band.stride = round_up(line.unit_elements_, slots * law.stride.granule) / slots;
     }
+    band.lanes = band.stride;
     line.bands_.push_back(band);
   }
   line.unit_words_ = line.bands_.back().first_word + line.bands_.back().words();
@@ -56,10 +61,10 @@ LineLaw::Place LineLaw::place(int64_t element) const {
   place.unit = element / unit_elements_;
   int64_t rest = element % unit_elements_;
   const Band* band = bands_.data();
-  while (rest - band->first_element >= band->elements()) ++band;
+  while (!band->holds(rest)) ++band;
   rest -= band->first_element;
   const int64_t run = band->stride * band->slots;
-  place.word = band->first_word + rest / run * band->stride + rest % run % band->stride;
+  place.word = band->first_word + rest / run * band->lanes + rest % run % band->stride;
   place.slot = static_cast<int>(rest % run / band->stride);
   return place;
 }
@@ -72,8 +77,8 @@ const LineLaw::Band& LineLaw::band_of_word(int64_t word) const {
 
 int64_t LineLaw::element(const Place& place) const {
   const Band& band = band_of_word(place.word);
-  const int64_t run = (place.word - band.first_word) / band.stride;
-  const int64_t lane = (place.word - band.first_word) % band.stride;
+  const int64_t run = (place.word - band.first_word) / band.lanes;
+  const int64_t lane = (place.word - band.first_word) % band.lanes;
   const int64_t in_unit = band.first_element + (run * band.slots + place.slot) * band.stride + lane;
   if (in_unit >= unit_elements_) return -1;
   const int64_t element = place.unit * unit_elements_ + in_unit;

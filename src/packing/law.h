@@ -20,8 +20,13 @@ class LineLaw {
     int64_t stride = 1;
     int slots = 1;
     int64_t repeats = 1;  // runs of slots · stride elements
+    int64_t lanes = 1;    // words of a run: the stride, or fewer in an interleaved section
     int64_t elements() const { return stride * slots * repeats; }
-    int64_t words() const { return stride * repeats; }
+    int64_t words() const { return lanes * repeats; }
+    bool holds(int64_t element) const {
+      const int64_t rest = element - first_element;
+      return rest >= 0 && rest < elements() && rest % stride < lanes;
+    }
   };
   struct Place {
     int64_t unit = 0;
@@ -32,7 +37,9 @@ class LineLaw {
 
   // `slots` elements of `width` bits share a word (law.slots, or what a sub-plane has). The law
   // must have passed validate(); extents above kMaxExtent are refused.
-  static Result<LineLaw> make(const Law& law, int slots, int width, int64_t extent);
+  // `stride` > 0 takes the place of the law's.
+  static Result<LineLaw> make(const Law& law, int slots, int width, int64_t extent,
+                              int64_t stride = 0);
 
   static constexpr int64_t kMaxExtent = int64_t{1} << 40;
 
@@ -42,6 +49,7 @@ class LineLaw {
   int64_t unit_words() const { return unit_words_; }
   const std::vector<Band>& bands() const { return bands_; }
   bool is_bitstream() const { return bitstream_; }
+  bool is_interleaved() const { return interleaved_; }  // bands between the elements of others
 
   // Of element e < extent.
   Place place(int64_t element) const;
@@ -61,6 +69,7 @@ class LineLaw {
   int64_t unit_words_ = 0;
   int width_ = 1;
   bool bitstream_ = false;
+  bool interleaved_ = false;
   std::vector<Band> bands_;
 };
 

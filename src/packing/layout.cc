@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
+
+#include "packing/tiles.h"
 
 namespace trilith::packing {
 namespace {
@@ -34,10 +37,24 @@ std::vector<PlaneWidth> planes_of(const PackingSpec& spec) {
   }
   std::vector<PlaneWidth> planes;
   for (const int width : spec.law.sub_planes) {
-    planes.push_back({spec.law.word_bits / width, width});
+    const size_t index = planes.size();
+    const int64_t stride = planes_share_units(spec) ? spec.law.plane_strides[index] : 0;
+    planes.push_back({spec.law.word_bits / width, width, stride, static_cast<int>(index)});
   }
   if (planes.empty()) planes.push_back({spec.law.slots, spec.bits});
   return planes;
+}
+
+Result<std::vector<int64_t>> plane_bytes(const PackingSpec& spec, int64_t extent) {
+  std::vector<int64_t> bytes;
+  for (const PlaneWidth& plane : planes_of(spec)) {
+    TRILITH_ASSIGN_OR_RETURN(const LineLaw line, LineLaw::make(spec.law, plane.slots, plane.width,
+                                                               extent, plane.stride));
+    TRILITH_ASSIGN_OR_RETURN(const int64_t size,
+                             checked_product(line.unit_words(), spec.law.word_bits / 8));
+    bytes.push_back(size);
+  }
+  return bytes;
 }
 
 FieldSpan field_span(std::span<const Field> fields) {
@@ -54,12 +71,14 @@ FieldSpan field_span(std::span<const Field> fields) {
   return span;
 }
 
-int64_t field_offset(std::span<const Field> fields, FieldKind kind, int64_t code_bytes) {
+int64_t field_offset(std::span<const Field> fields, FieldKind kind, int64_t code_bytes,
+                     int64_t high_bytes) {
   int64_t offset = 0;
   for (const Field& field : fields) {
     if (field.kind == kind) return offset;
-    offset += field.kind == FieldKind::kCodes
-                  ? code_bytes
+    offset += field.kind == FieldKind::kCodes ? code_bytes
+              : field.kind == FieldKind::kHighBits
+                  ? high_bytes
                   : field.count * static_cast<int64_t>(dtype_size(field.dtype));
   }
   return -1;
@@ -87,6 +106,30 @@ bool shape_agrees(const Shape& expected, const Shape& found) {
   return next == have.size();
 }
 
+// One line of bytes in an order that tiles.h knows.
+Result<Layout> Layout::of_tiles(const PackingSpec& spec, int64_t rows, int64_t cols) {
+  TRILITH_RETURN_IF_ERROR(check_tiles(spec, rows, cols));
+  Layout layout;
+  layout.kind = Lines::kFlat;
+  layout.outer = rows;
+  layout.inner = cols;
+  layout.lines = 1;
+  layout.container = spec.container;
+  const int bits = spec.symbol == Symbol::kPair ? 2 : spec.bits;  // a nibble for two trits
+  layout.code_bytes = rows * cols * bits / 8;
+  TRILITH_ASSIGN_OR_RETURN(layout.law, LineLaw::make(Law{}, 1, 8, layout.code_bytes));
+  layout.unit_words = layout.unit_bytes = layout.line_bytes = layout.code_bytes;
+  const FieldSpan around = field_span(spec.law.tensor_fields);
+  layout.tensor_head = around.before;
+  layout.total_bytes = around.before + layout.code_bytes + around.after;
+  const auto element_bytes = static_cast<int64_t>(dtype_size(spec.container));
+  if (layout.total_bytes % element_bytes != 0) {
+    return Error::unsupported("the tiles do not fill whole container elements");
+  }
+  layout.shape = {layout.total_bytes / element_bytes};
+  return layout;
+}
+
 Result<Layout> Layout::make(const PackingSpec& spec, const PlaneWidth& plane, int64_t rows,
                             int64_t cols) {
   if (rows < 1 || cols < 1 || rows > kMaxElements / cols) {
@@ -99,12 +142,16 @@ Result<Layout> Layout::make(const PackingSpec& spec, const PlaneWidth& plane, in
   layout.outer = spec.orient == Orientation::kNK ? rows : cols;
   layout.inner = spec.orient == Orientation::kNK ? cols : rows;
   layout.word_bytes = spec.law.word_bits / 8;
+  if (spec.law.tile.kind != TileMap::Kind::kNone) return of_tiles(spec, rows, cols);
   layout.container = spec.container;
   const bool flat = layout.kind == Lines::kFlat;
   const bool along_outer = layout.kind == Lines::kOuter;
   const int64_t extent = flat ? rows * cols : along_outer ? layout.outer : layout.inner;
   layout.lines = flat ? 1 : along_outer ? layout.inner : layout.outer;
-  TRILITH_ASSIGN_OR_RETURN(layout.law, LineLaw::make(spec.law, plane.slots, plane.width, extent));
+  Law law = spec.law;
+  if (law.stride.granule < 0) law.stride.granule = layout.inner;
+  TRILITH_ASSIGN_OR_RETURN(layout.law,
+                           LineLaw::make(law, plane.slots, plane.width, extent, plane.stride));
 
   const FieldSpan around = field_span(spec.law.tensor_fields);
   const FieldSpan line = field_span(spec.law.line_fields);
@@ -112,9 +159,24 @@ Result<Layout> Layout::make(const PackingSpec& spec, const PlaneWidth& plane, in
   layout.tensor_head = around.before;
   layout.line_head = line.before;
   layout.unit_head = unit.before;
-  TRILITH_ASSIGN_OR_RETURN(const int64_t code_bytes,
+  TRILITH_ASSIGN_OR_RETURN(layout.code_bytes,
                            checked_product(layout.law.unit_words(), layout.word_bytes));
-  layout.unit_bytes = unit.before + code_bytes + unit.after;
+  layout.unit_words = layout.law.unit_words();
+  if (planes_share_units(spec)) {
+    TRILITH_ASSIGN_OR_RETURN(const std::vector<int64_t> bytes, plane_bytes(spec, extent));
+    layout.code_bytes = bytes.front();
+    layout.high_bytes = std::accumulate(bytes.begin() + 1, bytes.end(), int64_t{0});
+    const auto before = std::accumulate(bytes.begin(), bytes.begin() + plane.index, int64_t{0});
+    layout.words_before = before / layout.word_bytes;
+    layout.unit_words = (layout.code_bytes + layout.high_bytes) / layout.word_bytes;
+    const bool is_high = plane.index > 0;
+    const int64_t at =
+        field_offset(spec.law.fields, is_high ? FieldKind::kHighBits : FieldKind::kCodes,
+                     layout.code_bytes, layout.high_bytes);
+    layout.unit_head =
+        at >= 0 ? at + (is_high ? before - layout.code_bytes : 0) : unit.before + before;
+  }
+  layout.unit_bytes = unit.before + layout.code_bytes + layout.high_bytes + unit.after;
   TRILITH_ASSIGN_OR_RETURN(const int64_t units,
                            checked_product(layout.law.units(), layout.unit_bytes));
   layout.line_bytes = line.before + units + line.after;
@@ -134,7 +196,7 @@ Result<Layout> Layout::make(const PackingSpec& spec, const PlaneWidth& plane, in
   if (one_dimension) {
     layout.shape = {row_bytes / element_bytes};
   } else if (along_outer) {
-    layout.shape = {layout.law.units() * layout.law.unit_words(), row_bytes / element_bytes};
+    layout.shape = {layout.law.units() * layout.unit_words, row_bytes / element_bytes};
   } else {
     layout.shape = {layout.lines, row_bytes / element_bytes};
   }

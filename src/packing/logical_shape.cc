@@ -1,6 +1,8 @@
 // N and K from the shape of the codes tensor.
 #include <fmt/format.h>
 
+#include <numeric>
+
 #include "packing/codec.h"
 #include "packing/layout.h"
 
@@ -15,9 +17,12 @@ int64_t elements_of_line(const PackingSpec& spec, const PlaneWidth& plane, int64
   const int64_t word_bytes = law.word_bits / 8;
   int64_t units_bytes = bytes - line.before - line.after;
   if (law.unit == UnitScope::kBlock) {
-    const auto block = LineLaw::make(law, plane.slots, plane.width, law.block_elements);
-    if (!block.ok()) return -1;
-    const int64_t block_bytes = unit.before + block->unit_words() * word_bytes + unit.after;
+    const auto planes = plane_bytes(spec, law.block_elements);
+    if (!planes.ok()) return -1;
+    const int64_t code_bytes = planes_share_units(spec)
+                                   ? std::accumulate(planes->begin(), planes->end(), int64_t{0})
+                                   : planes->front();
+    const int64_t block_bytes = unit.before + code_bytes + unit.after;
     return units_bytes > 0 && units_bytes % block_bytes == 0
                ? units_bytes / block_bytes * law.block_elements
                : -1;

@@ -49,6 +49,11 @@ double weight(const QuantMatrix& matrix, double level, int64_t index, int64_t k)
     if (matrix.scale.index == Scale::Index::kRankOne) {
       scale *= static_cast<double>(matrix.column_scales[at(k)]);
     }
+    if (matrix.scale.global == Scale::Global::kMultiply) {
+      scale *= static_cast<double>(matrix.global_scale);
+    } else if (matrix.scale.global == Scale::Global::kDivide) {
+      scale /= static_cast<double>(matrix.global_scale);
+    }
     switch (matrix.scale.op) {
       case Scale::Op::kMultiply:
         value = level * scale * matrix.scale.factor;
@@ -91,9 +96,17 @@ int64_t QuantMatrix::scale_index(int64_t n, int64_t k) const {
       return (n * cols + k) / g;
     case Scale::Index::kModulo:
       return (n * cols + k) % (rows * cols / g);
-    case Scale::Index::kSegment:
-      return scale.segment_axis == Axis::kN ? n / (rows / scale.segments)
-                                            : k / (cols / scale.segments);
+    case Scale::Index::kSegment: {
+      int64_t place = scale.segment_axis == Axis::kN ? n : k;
+      if (scale.segment_lengths.empty()) {
+        return place / ((scale.segment_axis == Axis::kN ? rows : cols) / scale.segments);
+      }
+      int64_t segment = 0;
+      while (segment + 1 < scale.segments && place >= scale.segment_lengths[at(segment)]) {
+        place -= scale.segment_lengths[at(segment++)];
+      }
+      return segment;
+    }
   }
   return 0;
 }
@@ -101,6 +114,7 @@ int64_t QuantMatrix::scale_index(int64_t n, int64_t k) const {
 double QuantMatrix::scale_at(int64_t n, int64_t k) const {
   QuantMatrix plain;  // weight() of level 1 without zero points
   plain.scale = scale;
+  plain.global_scale = global_scale;
   if (scale.index == Scale::Index::kNone) return 1.0;
   plain.scales = {scales[at(scale_index(n, k))]};
   if (scale.index == Scale::Index::kRankOne) plain.column_scales = {column_scales[at(k)]};

@@ -29,6 +29,7 @@ struct QuantMatrix {
   Zero zero;
   std::vector<float> zeros;
   std::vector<int32_t> group_index;  // [K] group of each column, when the file names it; else empty
+  float global_scale = 1;            // as stored, for scale.global
 
   // Position in `scales` of element (n, k).
   int64_t scale_index(int64_t n, int64_t k) const;

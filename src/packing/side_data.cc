@@ -2,8 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
 #include <cmath>
+#include <numeric>
 
+#include "packing/k_quants.h"
 #include "packing/numbers.h"
 #include "packing/packed_zeros.h"
 
@@ -17,6 +21,7 @@ bool has_zeros(const Zero& zero) {
 // The fields that hold something of `kind`, and the byte offset of each of its entries.
 struct FieldPlaces {
   DType dtype = DType::kF32;
+  int64_t count = 1;             // entries at each offset
   std::vector<int64_t> offsets;  // empty: there is no such field
 };
 
@@ -29,10 +34,10 @@ const Field* find_field(std::span<const Field> fields, FieldKind kind) {
 
 FieldPlaces field_places(const Law& law, const Layout& layout, FieldKind kind) {
   FieldPlaces places;
-  const int64_t code_bytes = layout.law.unit_words() * layout.word_bytes;
   if (const Field* const field = find_field(law.fields, kind)) {
     places.dtype = field->dtype;
-    const int64_t inside = field_offset(law.fields, kind, code_bytes);
+    places.count = field->count;
+    const int64_t inside = field_offset(law.fields, kind, layout.code_bytes, layout.high_bytes);
     for (int64_t line = 0; line < layout.lines; ++line) {
       for (int64_t unit = 0; unit < layout.law.units(); ++unit) {
         places.offsets.push_back(layout.unit_offset(line, unit) + inside);
@@ -81,6 +86,39 @@ std::vector<float> transposed(const std::vector<float>& values, int64_t outer, i
   return result;
 }
 
+std::vector<float> without_filling(const std::vector<float>& values, const ScaleGrid& grid,
+                                   const ScaleGrid& stored) {
+  if (values.size() == static_cast<size_t>(grid.count())) return values;
+  std::vector<float> kept;
+  for (int64_t i = 0; i < grid.outer; ++i) {
+    const auto row = values.begin() + i * stored.inner;
+    kept.insert(kept.end(), row, row + grid.inner);
+  }
+  return kept;
+}
+
+// The filling is what bytes of 0 mean, which is no 0 in a type of exponents.
+std::vector<float> with_filling(const std::vector<float>& values, const ScaleGrid& grid,
+                                const ScaleGrid& stored, DType dtype) {
+  const float nothing = dtype == DType::kF8E8M0 ? 0x1p-127F : 0.0F;
+  std::vector<float> filled(static_cast<size_t>(stored.count()), nothing);
+  for (int64_t i = 0; i < grid.outer; ++i) {
+    std::copy_n(values.begin() + i * grid.inner, grid.inner, filled.begin() + i * stored.inner);
+  }
+  return filled;
+}
+
+// Codes into scales, rounded as float arithmetic rounds (bitsandbytes multiplies and adds so).
+void read_nested(const Scale& scale, const TensorsByRole& tensors, std::vector<float>& values) {
+  const std::vector<float> table = to_floats(tensors.at("scale_table"));
+  const std::vector<float> factors = to_floats(tensors.at("scale_scale"));
+  const auto group = static_cast<size_t>(scale.nested_group);
+  for (size_t i = 0; i < values.size(); ++i) {
+    const float level = table[static_cast<size_t>(values[i])];
+    values[i] = level * factors[i / group] + static_cast<float>(scale.nested_offset);
+  }
+}
+
 bool is_transposed(const Scale& scale) {
   return scale.index == Scale::Index::kRowGroup && scale.layout == Scale::Layout::kTransposed;
 }
@@ -88,12 +126,13 @@ bool is_transposed(const Scale& scale) {
 Result<std::vector<float>> read_fields(const FieldPlaces& places, const TensorView& tensor) {
   std::vector<std::byte> gathered;
   const size_t size = dtype_size(places.dtype);
-  gathered.reserve(places.offsets.size() * size);
+  const size_t run = size * static_cast<size_t>(places.count);
+  gathered.reserve(places.offsets.size() * run);
   for (const int64_t offset : places.offsets) {
-    const auto entry = tensor.bytes.subspan(static_cast<size_t>(offset), size);
+    const auto entry = tensor.bytes.subspan(static_cast<size_t>(offset), run);
     gathered.insert(gathered.end(), entry.begin(), entry.end());
   }
-  const auto count = static_cast<int64_t>(places.offsets.size());
+  const auto count = static_cast<int64_t>(places.offsets.size()) * places.count;
   return exact_floats({tensor.name, places.dtype, {count}, gathered});
 }
 
@@ -107,9 +146,10 @@ Status write_numbers(DType dtype, std::span<const float> values, std::byte* targ
 
 Status write_fields(const FieldPlaces& places, std::span<const float> values,
                     std::span<std::byte> bytes) {
+  const auto count = static_cast<size_t>(places.count);
   for (size_t i = 0; i < places.offsets.size(); ++i) {
-    TRILITH_RETURN_IF_ERROR(store_number(places.dtype, static_cast<double>(values[i]),
-                                         bytes.data() + places.offsets[i]));
+    TRILITH_RETURN_IF_ERROR(write_numbers(places.dtype, values.subspan(i * count, count),
+                                          bytes.data() + places.offsets[i]));
   }
   return {};
 }
@@ -137,7 +177,13 @@ Result<ScaleGrid> scale_grid(const PackingSpec& spec, const Layout& layout, int6
     case Scale::Index::kRowGroup:
       return ScaleGrid{rows, groups_of(cols, scale.group)};
     case Scale::Index::kBlock:
-      return ScaleGrid{layout.lines, layout.law.units()};
+    case Scale::Index::kSubBlock: {
+      const int64_t block = layout.law.unit_elements();
+      if (scale.group < block && layout.law.extent() % block != 0) {
+        return must_divide(layout.law.extent(), block, "packed axis");
+      }
+      return ScaleGrid{layout.lines, layout.law.units() * (block / scale.group)};
+    }
     case Scale::Index::kFlatBlock:
       return ScaleGrid{groups_of(rows * cols, scale.group), 1};
     case Scale::Index::kModulo:
@@ -147,22 +193,35 @@ Result<ScaleGrid> scale_grid(const PackingSpec& spec, const Layout& layout, int6
       return ScaleGrid{rows * cols / scale.group, 1};
     case Scale::Index::kSegment: {
       const int64_t extent = scale.segment_axis == Axis::kN ? rows : cols;
+      const auto& lengths = scale.segment_lengths;
+      if (!lengths.empty()) {
+        const int64_t sum = std::accumulate(lengths.begin(), lengths.end(), int64_t{0});
+        if (sum != extent) return must_divide(extent, sum, "segmented axis");
+        return ScaleGrid{scale.segments, 1};
+      }
       if (extent % scale.segments != 0) {
         return must_divide(extent, scale.segments, "segmented axis");
       }
       return ScaleGrid{scale.segments, 1};
     }
-    case Scale::Index::kSubBlock:
-      break;
   }
-  return Error::unsupported("two-level sub-block scales are not supported");
+  return Error::unsupported("unknown scale index");
+}
+
+ScaleGrid stored_grid(const Scale& scale, ScaleGrid grid) {
+  int64_t& count = scale.index == Scale::Index::kRowGroup ? grid.inner : grid.outer;
+  count = groups_of(count, scale.stored_multiple) * scale.stored_multiple;
+  return grid;
 }
 
 Scale matrix_scale(const PackingSpec& spec) {
   Scale scale = spec.scale;
   if (scale.index == Scale::Index::kBlock) {
-    scale.group = spec.law.block_elements;
     scale.segment_axis = spec.law.axis;
+  }
+  if (scale.index == Scale::Index::kSubBlock) {
+    scale.index = Scale::Index::kRowGroup;
+    scale.sub_layout = Scale::SubLayout::kNone;
   }
   return scale;
 }
@@ -182,7 +241,8 @@ bool has_zero_tensor(const PackingSpec& spec) {
 Result<StoredByRole> side_layout(const PackingSpec& spec, const Layout& layout, int64_t rows,
                                  int64_t cols) {
   StoredByRole stored;
-  TRILITH_ASSIGN_OR_RETURN(const ScaleGrid grid, scale_grid(spec, layout, rows, cols));
+  TRILITH_ASSIGN_OR_RETURN(ScaleGrid grid, scale_grid(spec, layout, rows, cols));
+  grid = stored_grid(spec.scale, grid);
   const bool swapped = is_transposed(spec.scale);
   Shape shape;
   if (spec.scale.index == Scale::Index::kRowGroup || spec.scale.index == Scale::Index::kBlock) {
@@ -191,6 +251,11 @@ Result<StoredByRole> side_layout(const PackingSpec& spec, const Layout& layout, 
     shape = {grid.count()};
   }
   if (has_scale_tensor(spec)) stored["scale"] = {spec.scale.dtype, shape, {}};
+  if (spec.scale.nested_group > 0) {
+    stored["scale_table"] = {DType::kF32, {256}, {}};
+    stored["scale_scale"] = {DType::kF32, {groups_of(grid.count(), spec.scale.nested_group)}, {}};
+  }
+  if (spec.scale.global != Scale::Global::kNone) stored["global_scale"] = {DType::kF32, {1}, {}};
   if (spec.scale.index == Scale::Index::kRankOne) {
     stored["column_scale"] = {spec.scale.dtype, {cols}, {}};
   }
@@ -224,6 +289,7 @@ Status read_side_data(const PackingSpec& spec, const Layout& layout, const Tenso
                       const TensorView& codes, QuantMatrix& matrix) {
   TRILITH_ASSIGN_OR_RETURN(const ScaleGrid grid,
                            scale_grid(spec, layout, matrix.rows, matrix.cols));
+  const ScaleGrid stored = stored_grid(spec.scale, grid);
   const bool swapped = is_transposed(spec.scale);
   const auto named = [](Status status, const std::string& tensor) -> Status {
     if (status.ok()) return status;
@@ -235,12 +301,26 @@ Status read_side_data(const PackingSpec& spec, const Layout& layout, const Tenso
     const TensorView& scale = tensors.at("scale");
     scale_holder = scale.name;
     TRILITH_ASSIGN_OR_RETURN(matrix.scales, exact_floats(scale));
-    if (swapped) matrix.scales = transposed(matrix.scales, grid.inner, grid.outer);
+    if (swapped) matrix.scales = transposed(matrix.scales, stored.inner, stored.outer);
+    if (spec.scale.nested_group > 0) read_nested(spec.scale, tensors, matrix.scales);
+    matrix.scales = without_filling(matrix.scales, grid, stored);
+  } else if (spec.scale.index == Scale::Index::kSubBlock) {
+    TRILITH_ASSIGN_OR_RETURN(SubScales two_levels, read_sub_scales(spec, layout, codes));
+    matrix.scales = std::move(two_levels.scales);
+    matrix.zeros = std::move(two_levels.minima);
   } else if (spec.scale.index != Scale::Index::kNone) {
     TRILITH_ASSIGN_OR_RETURN(matrix.scales,
                              read_fields(field_places(spec.law, layout, FieldKind::kScale), codes));
   }
   TRILITH_RETURN_IF_ERROR(named(check_scales(spec.scale, matrix.scales), scale_holder));
+  if (spec.scale.global != Scale::Global::kNone) {
+    const TensorView& global = tensors.at("global_scale");
+    const auto value = static_cast<float>(element_as_double(global, 0));
+    Scale whole;
+    if (spec.scale.global == Scale::Global::kDivide) whole.op = Scale::Op::kDivide;
+    TRILITH_RETURN_IF_ERROR(named(check_scales(whole, std::array{value}), global.name));
+    matrix.global_scale = value;
+  }
   if (spec.scale.index == Scale::Index::kRankOne) {
     const TensorView& factors = tensors.at("column_scale");
     TRILITH_ASSIGN_OR_RETURN(matrix.column_scales, exact_floats(factors));
@@ -249,17 +329,20 @@ Status read_side_data(const PackingSpec& spec, const Layout& layout, const Tenso
 
   if (has_zeros(spec.zero)) {
     std::string holder = codes.name;
-    if (!has_zero_tensor(spec)) {
+    if (spec.scale.index == Scale::Index::kSubBlock) {
+      // read with the scales
+    } else if (!has_zero_tensor(spec)) {
       TRILITH_ASSIGN_OR_RETURN(matrix.zeros,
                                read_fields(field_places(spec.law, layout, FieldKind::kMin), codes));
     } else {
       const TensorView& zero = tensors.at("zero");
       holder = zero.name;
       if (spec.zero.bits > 0) {
-        matrix.zeros = read_packed_zeros(spec.zero, grid, swapped, zero.bytes);
+        matrix.zeros = read_packed_zeros(spec.zero, grid, stored, swapped, zero.bytes);
       } else {
         TRILITH_ASSIGN_OR_RETURN(matrix.zeros, exact_floats(zero));
-        if (swapped) matrix.zeros = transposed(matrix.zeros, grid.inner, grid.outer);
+        if (swapped) matrix.zeros = transposed(matrix.zeros, stored.inner, stored.outer);
+        matrix.zeros = without_filling(matrix.zeros, grid, stored);
         if (spec.zero.stored_minus_one) {
           for (float& value : matrix.zeros) value += 1;
         }
@@ -291,17 +374,26 @@ Status write_side_data(const PackingSpec& spec, const Layout& layout, const Quan
                        std::span<std::byte> codes, StoredByRole& stored) {
   TRILITH_ASSIGN_OR_RETURN(const ScaleGrid grid,
                            scale_grid(spec, layout, matrix.rows, matrix.cols));
+  if (spec.scale.index == Scale::Index::kSubBlock || spec.scale.nested_group > 0) {
+    return Error::unsupported("scales that are products of two stored numbers cannot be written");
+  }
+  const ScaleGrid filled = stored_grid(spec.scale, grid);
   const bool swapped = is_transposed(spec.scale);
-  const auto in_order = [&](const std::vector<float>& values) {
-    return swapped ? transposed(values, grid.outer, grid.inner) : values;
+  const auto in_order = [&](const std::vector<float>& values, DType dtype) {
+    const std::vector<float> rows = with_filling(values, grid, filled, dtype);
+    return swapped ? transposed(rows, filled.outer, filled.inner) : rows;
   };
   if (has_scale_tensor(spec)) {
     StoredTensor& scale = stored.at("scale");
     TRILITH_RETURN_IF_ERROR(
-        write_numbers(scale.dtype, in_order(matrix.scales), scale.bytes.data()));
+        write_numbers(scale.dtype, in_order(matrix.scales, scale.dtype), scale.bytes.data()));
   } else if (spec.scale.index != Scale::Index::kNone) {
     TRILITH_RETURN_IF_ERROR(
         write_fields(field_places(spec.law, layout, FieldKind::kScale), matrix.scales, codes));
+  }
+  if (spec.scale.global != Scale::Global::kNone) {
+    TRILITH_RETURN_IF_ERROR(write_numbers(DType::kF32, std::array{matrix.global_scale},
+                                          stored.at("global_scale").bytes.data()));
   }
   if (spec.scale.index == Scale::Index::kRankOne) {
     StoredTensor& factors = stored.at("column_scale");
@@ -313,15 +405,16 @@ Status write_side_data(const PackingSpec& spec, const Layout& layout, const Quan
       TRILITH_RETURN_IF_ERROR(
           write_fields(field_places(spec.law, layout, FieldKind::kMin), matrix.zeros, codes));
     } else if (spec.zero.bits > 0) {
-      TRILITH_RETURN_IF_ERROR(
-          write_packed_zeros(spec.zero, grid, swapped, matrix.zeros, stored.at("zero").bytes));
+      TRILITH_RETURN_IF_ERROR(write_packed_zeros(spec.zero, grid, filled, swapped, matrix.zeros,
+                                                 stored.at("zero").bytes));
     } else {
-      std::vector<float> zeros = in_order(matrix.zeros);
+      std::vector<float> zeros = matrix.zeros;
       if (spec.zero.stored_minus_one) {
         for (float& value : zeros) value -= 1;
       }
       StoredTensor& zero = stored.at("zero");
-      TRILITH_RETURN_IF_ERROR(write_numbers(zero.dtype, zeros, zero.bytes.data()));
+      TRILITH_RETURN_IF_ERROR(
+          write_numbers(zero.dtype, in_order(zeros, zero.dtype), zero.bytes.data()));
     }
   }
   if (spec.group_index) {

@@ -25,15 +25,19 @@ struct ScaleGrid {
 Result<ScaleGrid> scale_grid(const PackingSpec& spec, const Layout& layout, int64_t rows,
                              int64_t cols);
 
-// spec.scale as QuantMatrix carries it: the block size and axis of kBlock filled in.
+// The same with its filling: what a tensor of scales or zero points holds.
+ScaleGrid stored_grid(const Scale& scale, ScaleGrid grid);
+
+// spec.scale as QuantMatrix carries it: the block size and axis of kBlock filled in, two levels
+// multiplied out.
 Scale matrix_scale(const PackingSpec& spec);
 
 // Whether scales, zeros lie in a tensor under their own role.
 bool has_scale_tensor(const PackingSpec& spec);
 bool has_zero_tensor(const PackingSpec& spec);
 
-// dtype and shape of the tensors "scale", "column_scale", "zero" and "group_index", as far as the
-// spec has them.
+// dtype and shape of the tensors "scale", "scale_table", "scale_scale", "global_scale",
+// "column_scale", "zero" and "group_index", as far as the spec has them.
 Result<StoredByRole> side_layout(const PackingSpec& spec, const Layout& layout, int64_t rows,
                                  int64_t cols);
 

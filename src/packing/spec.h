@@ -52,21 +52,27 @@ struct Stride {
   enum class Kind { kFixed, kExtentOverSlots } kind = Kind::kFixed;
   int64_t value = 1;  // elements, for kFixed
   // kExtentOverSlots: the line is padded to a multiple of slots · granule elements first
-  // (HQQ pads whole rows of its grouped view).
+  // (HQQ pads whole rows of its grouped view). −1: one row of the stored matrix.
   int64_t granule = 1;
   bool operator==(const Stride&) const = default;
 };
 
 // A run of slots · stride elements in `stride` words; several in a row make up a block (TQ1_0).
+// With `words`: word i < words holds elements first + i + slot · stride, so that sections may
+// interleave (IQ1_BN: every 16th element apart from the rest).
 struct Section {
   int64_t slots = 0;
   int64_t stride = 1;
+  int64_t first = -1;  // element of the block; −1: behind the section before
+  int64_t words = 0;   // 0: as many as the stride
   bool operator==(const Section&) const = default;
 };
 
 struct TileMap {
   enum class Kind { kNone, kBitnetGpu, kTl1, kTl2, kTmac } kind = Kind::kNone;
-  int64_t bm = 0, bk = 0, by = 0;  // parameters of the loop nest where the kind has any
+  // Parameters of the loop nest, where the kind has any. tl1: BM, BK and 256 / bm; t-mac: bm and
+  // kfactor.
+  int64_t bm = 0, bk = 0, by = 0;
   bool operator==(const TileMap&) const = default;
 };
 
@@ -86,6 +92,9 @@ struct Law {
   ByteOrder byte_order = ByteOrder::kLittle;
   Bitstream bitstream = Bitstream::kNone;  // dense codes that straddle words
   std::vector<int> sub_planes;             // widths of unequal planes, lowest bits first (3 = 2+1)
+  // Strides of the sub-planes when they lie together in each block, one behind the other or where
+  // `fields` says (codes: the first, high bits: the second). Empty: a tensor a plane.
+  std::vector<int64_t> plane_strides;
   TileMap tile;
   bool operator==(const Law&) const = default;
 };
@@ -140,12 +149,12 @@ struct Scale {
     kRow,
     kColumn,
     kRowGroup,   // [N, K/group], or [K/group, N] by layout
-    kBlock,      // one a law block
+    kBlock,      // one a law block, or one each `group` elements of it
     kFlatBlock,  // element div group, over the flattened matrix
     kModulo,     // element mod (N·K/group)
     kSegment,    // `segments` equal parts along segment_axis
     kRankOne,    // row factor × column factor
-    kSubBlock,   // two levels: block scale × sub-block scale
+    kSubBlock,   // two levels: block scale × small integer a sub-block of `group` elements
   } index = Index::kTensor;
   enum class Op { kMultiply, kDivide, kMultiplyPowerOfTwo } op = Op::kMultiply;
   enum class Layout { kRowMajor, kTransposed } layout = Layout::kRowMajor;  // [N, K/g] · [K/g, N]
@@ -154,8 +163,20 @@ struct Scale {
   DType dtype = DType::kF32;
   int64_t group = 0;  // elements along K; 0 = not grouped, −1 = the whole row
   int64_t segments = 0;
-  Axis segment_axis = Axis::kN;  // in a QuantMatrix also the axis of the blocks of kBlock
-  double factor = 1.0;           // constant that multiplies every scale (1/127 for absmax rows)
+  std::vector<int64_t> segment_lengths;  // of unequal segments; empty: equal ones
+  Axis segment_axis = Axis::kN;          // in a QuantMatrix also the axis of the blocks of kBlock
+  double factor = 1.0;  // constant that multiplies every scale (1/127 for absmax rows)
+  // The stored scales of a row (without groups: all of them) and its zero points are filled up to a
+  // multiple of this.
+  int64_t stored_multiple = 1;
+  // One more scale, of the whole matrix, in the tensor "global_scale".
+  enum class Global { kNone, kMultiply, kDivide } global = Global::kNone;
+  // How the small integers of kSubBlock lie in their field (k_quants.h).
+  enum class SubLayout { kNone, kQ2K, kQ3K, kQ4K, kQ6K, kIq4Xs } sub_layout = SubLayout::kNone;
+  // The stored scales are codes themselves: scale = scale_table[code] · scale_scale[i div group]
+  // + offset.
+  int64_t nested_group = 0;  // 0: they are not
+  double nested_offset = 0;
   bool operator==(const Scale&) const = default;
 };
 
@@ -175,6 +196,8 @@ struct Zero {
   SlotOrder slot_order = SlotOrder::kLowFirst;
   std::vector<int> explicit_order;
   bool stored_minus_one = false;  // GPTQ v1
+  bool bitstream = false;         // packed densely, straddling words
+  std::vector<int> sub_planes;    // packed in planes, a word's bits of zero points at a time
   bool operator==(const Zero&) const = default;
 };
 

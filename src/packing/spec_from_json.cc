@@ -103,8 +103,14 @@ void read_sections(MemberReader& reader, std::vector<Section>& sections) {
   for (const Json& entry : *list) {
     std::vector<int64_t> pair;
     reader.integers("sections", entry, pair);
-    if (pair.size() != 2) return reader.refuse("sections", "pairs [slots, stride]", entry.dump());
-    sections.push_back({pair[0], pair[1]});
+    if (pair.size() == 2) {
+      sections.push_back({pair[0], pair[1]});
+    } else if (pair.size() == 4) {
+      sections.push_back({pair[0], pair[1], pair[2], pair[3]});
+    } else {
+      return reader.refuse("sections", "[slots, stride] or [slots, stride, first, words]",
+                           entry.dump());
+    }
   }
 }
 
@@ -171,6 +177,9 @@ void read_law(MemberReader& reader, PackingSpec& spec) {
   read_fields(members, "tensor_fields", law.tensor_fields);
   read_sections(members, law.sections);
   read_planes(members, spec);
+  if (const Json* const strides = members.take("plane_strides")) {
+    members.integers("plane_strides", *strides, law.plane_strides);
+  }
   read_tile(members, law.tile);
   read_digits(members, spec.digits);
   reader.keep(members.finish());
@@ -231,6 +240,10 @@ void read_zero(MemberReader& reader, Zero& zero) {
     members.integer("bits", zero.bits);
     members.word("packed_axis", kAxisWords, zero.packed_axis);
     read_order(members, zero.slot_order, zero.explicit_order);
+    members.boolean("bitstream", zero.bitstream);
+    if (const Json* const planes = members.take("planes")) {
+      members.integers("planes", *planes, zero.sub_planes);
+    }
   } else {
     members.refuse("kind", "const | int", kind == nullptr ? "nothing" : kind->dump());
   }
@@ -245,11 +258,22 @@ void read_scale(MemberReader& reader, Scale& scale) {
   members.word("op", kScaleOpWords, scale.op);
   members.dtype("dtype", scale.dtype);
   members.integer("group", scale.group);
-  members.integer("segments", scale.segments);
+  const Json* const segments = members.take("segments");
+  if (segments != nullptr && segments->is_array()) {
+    members.integers("segments", *segments, scale.segment_lengths);
+    scale.segments = static_cast<int64_t>(scale.segment_lengths.size());
+  } else if (segments != nullptr) {
+    members.set_integer("segments", *segments, scale.segments);
+  }
   members.word("segment_axis", kAxisWords, scale.segment_axis);
   members.number("factor", scale.factor);
   members.word("layout", kScaleLayoutWords, scale.layout);
   members.word("place", kScalePlaceWords, scale.place);
+  members.integer("stored_multiple", scale.stored_multiple);
+  members.word("global", kGlobalScaleWords, scale.global);
+  members.word("sub_layout", kSubLayoutWords, scale.sub_layout);
+  members.integer("nested_group", scale.nested_group);
+  members.number("nested_offset", scale.nested_offset);
   reader.keep(members.finish());
 }
 

@@ -70,6 +70,12 @@ inline constexpr std::array kScalePlaceWords = {
     Word{Scale::Place::kTensor, "tensor"}, Word{Scale::Place::kBlock, "block"},
     Word{Scale::Place::kLine, "line"}, Word{Scale::Place::kTail, "tail"},
     Word{Scale::Place::kImplicit, "implicit"}};
+inline constexpr std::array kGlobalScaleWords = {Word{Scale::Global::kMultiply, "mul"},
+                                                 Word{Scale::Global::kDivide, "div"}};
+inline constexpr std::array kSubLayoutWords = {
+    Word{Scale::SubLayout::kQ2K, "q2_k"}, Word{Scale::SubLayout::kQ3K, "q3_k"},
+    Word{Scale::SubLayout::kQ4K, "q4_k"}, Word{Scale::SubLayout::kQ6K, "q6_k"},
+    Word{Scale::SubLayout::kIq4Xs, "iq4_xs"}};
 inline constexpr std::array kFloatZeroWords = {
     Word{Zero::Kind::kFloat, "float, w=(q-z)*s"},
     Word{Zero::Kind::kFloatBias, "float bias, w = q*s + b"},

@@ -53,7 +53,12 @@ Json law_json(const PackingSpec& spec) {
   } else if (!law.sections.empty()) {
     Json sections{Json::Array{}};
     for (const Section& section : law.sections) {
-      sections.push(Json::array(std::vector{section.slots, section.stride}));
+      std::vector entry{section.slots, section.stride};
+      if (section.first >= 0 || section.words > 0) {
+        entry.push_back(section.first);
+        entry.push_back(section.words);
+      }
+      sections.push(Json::array(entry));
     }
     json.set("sections", std::move(sections));
     if (law.slot_order != SlotOrder::kLowFirst) {
@@ -71,6 +76,7 @@ Json law_json(const PackingSpec& spec) {
   if (!law.line_fields.empty()) json.set("line_fields", fields_json(law.line_fields));
   if (!law.tensor_fields.empty()) json.set("tensor_fields", fields_json(law.tensor_fields));
   if (!law.sub_planes.empty()) json.set("planes", Json::array(law.sub_planes));
+  if (!law.plane_strides.empty()) json.set("plane_strides", Json::array(law.plane_strides));
   if (!spec.planes.empty()) {
     Json planes{Json::Array{}};
     for (const PlaneRole role : spec.planes) planes.push(word_of(kPlaneWords, role));
@@ -117,7 +123,11 @@ Json scale_json(const Scale& scale) {
                             {"op", word_of(kScaleOpWords, scale.op)},
                             {"dtype", dtype_name(scale.dtype)}});
   if (scale.group != 0) json.set("group", scale.group);
-  if (scale.segments != 0) json.set("segments", scale.segments);
+  if (!scale.segment_lengths.empty()) {
+    json.set("segments", Json::array(scale.segment_lengths));
+  } else if (scale.segments != 0) {
+    json.set("segments", scale.segments);
+  }
   if (scale.segment_axis != Axis::kN) {
     json.set("segment_axis", word_of(kAxisWords, scale.segment_axis));
   }
@@ -127,6 +137,16 @@ Json scale_json(const Scale& scale) {
   }
   if (scale.place != Scale::Place::kTensor) {
     json.set("place", word_of(kScalePlaceWords, scale.place));
+  }
+  if (scale.stored_multiple != 1) json.set("stored_multiple", scale.stored_multiple);
+  if (scale.global != Scale::Global::kNone) {
+    json.set("global", word_of(kGlobalScaleWords, scale.global));
+  }
+  if (scale.sub_layout != Scale::SubLayout::kNone) {
+    json.set("sub_layout", word_of(kSubLayoutWords, scale.sub_layout));
+  }
+  if (scale.nested_group != 0) {
+    json.set("nested_group", scale.nested_group).set("nested_offset", scale.nested_offset);
   }
   return json;
 }
@@ -152,6 +172,8 @@ Json zero_json(const Zero& zero) {
   if (zero.slot_order != SlotOrder::kLowFirst || zero.bits > 0) {
     json.set("slot_order", order_json(zero.slot_order, zero.explicit_order));
   }
+  if (zero.bitstream) json.set("bitstream", true);
+  if (!zero.sub_planes.empty()) json.set("planes", Json::array(zero.sub_planes));
   return json;
 }
 

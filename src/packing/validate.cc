@@ -135,12 +135,42 @@ Status check_scale(const PackingSpec& spec) {
   const bool grouped =
       scale.index == Scale::Index::kFlatBlock || scale.index == Scale::Index::kModulo;
   TRILITH_REQUIRE(!grouped || scale.group > 0, "the scale index needs a group");
-  TRILITH_REQUIRE(scale.index != Scale::Index::kBlock || (spec.law.unit == UnitScope::kBlock &&
-                                                          scale.group == spec.law.block_elements),
-                  "a scale a block needs blocks of that size");
+  TRILITH_REQUIRE(scale.index != Scale::Index::kBlock ||
+                      (spec.law.unit == UnitScope::kBlock && scale.group > 0 &&
+                       spec.law.block_elements % scale.group == 0),
+                  "scales of blocks need blocks of whole groups");
+  TRILITH_REQUIRE(
+      scale.stored_multiple >= 1 && scale.stored_multiple <= kMaxEntries &&
+          (scale.stored_multiple == 1 || scale.index == Scale::Index::kTensor ||
+           scale.index == Scale::Index::kRow || scale.index == Scale::Index::kRowGroup ||
+           scale.index == Scale::Index::kSegment),
+      "scales stored in multiples of {}", scale.stored_multiple);
+  TRILITH_REQUIRE(scale.stored_multiple == 1 || scale.place == Scale::Place::kTensor,
+                  "a filling belongs to scales in a tensor");
+  TRILITH_REQUIRE(
+      scale.global == Scale::Global::kNone ||
+          (scale.index != Scale::Index::kNone && scale.op != Scale::Op::kMultiplyPowerOfTwo),
+      "a global scale multiplies other scales");
+  TRILITH_REQUIRE(scale.nested_group >= 0 && scale.nested_group <= kMaxRun &&
+                      std::isfinite(scale.nested_offset) &&
+                      (scale.nested_group > 0 || scale.nested_offset == 0),
+                  "scales coded in groups of {}", scale.nested_group);
+  TRILITH_REQUIRE(
+      scale.nested_group == 0 ||
+          (scale.place == Scale::Place::kTensor && scale.dtype == DType::kU8 &&
+           scale.index != Scale::Index::kNone && scale.layout == Scale::Layout::kRowMajor &&
+           scale.op == Scale::Op::kMultiply && scale.stored_multiple == 1 &&
+           scale.index != Scale::Index::kRankOne),
+      "coded scales are bytes in a tensor of their own");
   TRILITH_REQUIRE((scale.index == Scale::Index::kSegment) == (scale.segments > 0),
                   "segments and the scale index disagree");
   TRILITH_REQUIRE(scale.segment_axis != Axis::kFlat, "segments run along N or K");
+  TRILITH_REQUIRE(scale.segment_lengths.empty() ||
+                      (static_cast<int64_t>(scale.segment_lengths.size()) == scale.segments &&
+                       scale.segments <= kMaxEntries &&
+                       std::all_of(scale.segment_lengths.begin(), scale.segment_lengths.end(),
+                                   [](int64_t n) { return n >= 1 && n <= kMaxRun; })),
+                  "lengths of segments");
   TRILITH_REQUIRE(
       scale.index != Scale::Index::kRankOne || scale.op != Scale::Op::kMultiplyPowerOfTwo,
       "a product of factors is no exponent");
@@ -148,7 +178,7 @@ Status check_scale(const PackingSpec& spec) {
       scale.layout == Scale::Layout::kRowMajor ||
           (scale.index == Scale::Index::kRowGroup && scale.place == Scale::Place::kTensor),
       "a transposed layout belongs to row × group scales");
-  TRILITH_REQUIRE(!spec.group_index || (scale.index == Scale::Index::kRowGroup && scale.group > 0),
+  TRILITH_REQUIRE(!spec.group_index || (scale.index == Scale::Index::kRowGroup && scale.group != 0),
                   "a column index names groups of row × group scales");
   if (spec.symbol == Symbol::kFloatContainer) {
     TRILITH_REQUIRE(scale.op == Scale::Op::kMultiply && scale.factor == 1.0 &&
@@ -177,6 +207,19 @@ Status check_zero(const PackingSpec& spec) {
                   dtype_name(zero.dtype));
   TRILITH_REQUIRE(integer || (zero.bits == 0 && !zero.stored_minus_one),
                   "only integer zero points are packed or stored less one");
+  int plane_bits = 0;
+  for (const int width : zero.sub_planes) {
+    const bool fills = width >= 1 && static_cast<int>(dtype_size(zero.dtype)) * 8 % width == 0;
+    TRILITH_REQUIRE(fills && width <= 8, "zero points in planes of {} bits", width);
+    plane_bits += width;
+  }
+  TRILITH_REQUIRE(zero.sub_planes.empty() || (plane_bits == zero.bits && zero.bits > 0 &&
+                                              !zero.bitstream && zero.bits <= 8),
+                  "planes of {} bits for zero points of {}", plane_bits, zero.bits);
+  TRILITH_REQUIRE(!zero.bitstream || zero.bits > 0, "a bitstream of zero points needs their bits");
+  TRILITH_REQUIRE(
+      (!zero.bitstream && zero.sub_planes.empty()) || zero.slot_order == SlotOrder::kLowFirst,
+      "zero points in a bitstream or in planes have no slot order");
   TRILITH_REQUIRE(zero.bits >= 0 && zero.bits <= 8, "zero points of {} bits", zero.bits);
   TRILITH_REQUIRE(zero.packed_axis != Axis::kFlat, "zero points are packed along N or K");
   const int slots = zero.bits > 0 ? static_cast<int>(dtype_size(zero.dtype)) * 8 / zero.bits : 0;

@@ -2,12 +2,11 @@
 // overflow.
 #include <algorithm>
 
+#include "packing/k_quants.h"
 #include "packing/validate_parts.h"
 
 namespace trilith::packing {
 namespace {
-
-constexpr int64_t kMaxEntries = int64_t{1} << 20;  // of a field
 
 // Trits that fit a word.
 int trits_of(int word_bits) {
@@ -30,6 +29,42 @@ Status check_slots(const PackingSpec& spec, int64_t slots) {
   return {};
 }
 
+// Every element of a block in one section.
+Status check_sections(const PackingSpec& spec) {
+  constexpr int64_t kMaxInterleaved = 1 << 16;  // elements of a block that is checked one by one
+  const Law& law = spec.law;
+  int64_t elements = 0;
+  bool interleaved = false;
+  for (const Section& section : law.sections) {
+    TRILITH_RETURN_IF_ERROR(check_slots(spec, section.slots));
+    TRILITH_REQUIRE(section.stride >= 1 && section.stride <= kMaxRun / 64, "stride {}",
+                    section.stride);
+    TRILITH_REQUIRE(section.words >= 0 && section.words <= section.stride && section.first >= -1 &&
+                        section.first < law.block_elements,
+                    "a section of {} words from element {}", section.words, section.first);
+    interleaved |= section.words > 0 || section.first >= 0;
+    elements += section.slots * (section.words > 0 ? section.words : section.stride);
+  }
+  TRILITH_REQUIRE(elements == law.block_elements, "sections of {} elements in a block of {}",
+                  elements, law.block_elements);
+  if (!interleaved) return {};
+  TRILITH_REQUIRE(elements <= kMaxInterleaved, "interleaved sections of {} elements", elements);
+  std::vector<bool> seen(static_cast<size_t>(elements));
+  int64_t next = 0;
+  for (const Section& section : law.sections) {
+    if (section.first >= 0) next = section.first;
+    const int64_t words = section.words > 0 ? section.words : section.stride;
+    for (int64_t i = 0; i < section.slots * words; ++i) {
+      const int64_t element = next + i / words * section.stride + i % words;
+      TRILITH_REQUIRE(element < elements && !seen[static_cast<size_t>(element)],
+                      "element {} of a block in two sections or in none", element);
+      seen[static_cast<size_t>(element)] = true;
+    }
+    next += section.slots * section.stride;
+  }
+  return {};
+}
+
 Status check_fields(const std::vector<Field>& fields, const char* name) {
   if (fields.empty()) return {};
   int codes = 0;
@@ -41,14 +76,61 @@ Status check_fields(const std::vector<Field>& fields, const char* name) {
     codes += field.kind == FieldKind::kCodes ? 1 : 0;
     scales += field.kind == FieldKind::kScale ? 1 : 0;
     minima += field.kind == FieldKind::kMin ? 1 : 0;
-    const bool one = field.kind == FieldKind::kScale || field.kind == FieldKind::kMin;
-    TRILITH_REQUIRE(!one || field.count == 1, "{}: a scale or minimum counts 1", name);
-    TRILITH_REQUIRE(
-        field.kind != FieldKind::kCodes || (field.count == 0 && field.dtype == DType::kU8),
-        "{}: the codes are as many bytes as the law needs (count 0)", name);
+    const bool some = field.kind == FieldKind::kScale || field.kind == FieldKind::kMin;
+    TRILITH_REQUIRE(!some || field.count >= 1, "{}: no scale or minimum in its field", name);
+    TRILITH_REQUIRE((field.kind != FieldKind::kCodes && field.kind != FieldKind::kHighBits) ||
+                        (field.count == 0 && field.dtype == DType::kU8),
+                    "{}: the codes are as many bytes as the law needs (count 0)", name);
   }
   TRILITH_REQUIRE(codes == 1, "{}: the codes must occur once", name);
   TRILITH_REQUIRE(scales <= 1 && minima <= 1, "{}: more than one scale or minimum", name);
+  return {};
+}
+
+// How many entries the fields of scales, minima, sub-scales and high bits have.
+Status check_counts(const PackingSpec& spec) {
+  const Law& law = spec.law;
+  const bool by_block = spec.scale.index == Scale::Index::kBlock && spec.scale.group > 0;
+  const int64_t a_block = by_block ? law.block_elements / spec.scale.group : 1;
+  int64_t high = 0;
+  int64_t sub_scales = 0;
+  for (const auto* fields : {&law.fields, &law.line_fields, &law.tensor_fields}) {
+    for (const Field& field : *fields) {
+      const int64_t wanted = fields == &law.fields ? a_block : 1;
+      const bool some = field.kind == FieldKind::kScale || field.kind == FieldKind::kMin;
+      TRILITH_REQUIRE(!some || field.count == wanted, "{} scales or minima in a field for {}",
+                      field.count, wanted);
+      high += field.kind == FieldKind::kHighBits ? 1 : 0;
+      TRILITH_REQUIRE(field.kind != FieldKind::kHighBits || fields == &law.fields,
+                      "high bits lie in a block");
+      if (field.kind != FieldKind::kSubScales) continue;
+      ++sub_scales;
+      const int64_t bytes = shape_of(spec.scale.sub_layout).bytes;
+      TRILITH_REQUIRE(fields == &law.fields && field.dtype == DType::kU8 && field.count == bytes,
+                      "sub-scales of this layout are {} bytes of a block", bytes);
+    }
+  }
+  TRILITH_REQUIRE(high == (law.plane_strides.empty() || law.fields.empty() ? 0 : 1),
+                  "fields of a block with planes name their high bits, and no others do");
+  const bool two_levels = spec.scale.index == Scale::Index::kSubBlock;
+  TRILITH_REQUIRE(two_levels == (sub_scales == 1) && sub_scales <= 1 &&
+                      two_levels == (spec.scale.sub_layout != Scale::SubLayout::kNone),
+                  "sub-scales, their layout and the scale index disagree");
+  if (!two_levels) return {};
+  const SubLayoutShape shape = shape_of(spec.scale.sub_layout);
+  TRILITH_REQUIRE(law.axis == Axis::kK && spec.orient == Orientation::kNK &&
+                      spec.scale.group * shape.count == law.block_elements,
+                  "{} sub-scales of {} elements in a block of {}", shape.count, spec.scale.group,
+                  law.block_elements);
+  TRILITH_REQUIRE(spec.scale.dtype == DType::kF16 && spec.scale.place == Scale::Place::kBlock,
+                  "two-level scales are F16 inside the block");
+  TRILITH_REQUIRE(shape.has_minima == (spec.zero.kind == Zero::Kind::kFloatShift) &&
+                      (shape.has_minima || spec.zero.kind == Zero::Kind::kNone),
+                  "minima go with a float shift");
+  TRILITH_REQUIRE(
+      !shape.has_minima || std::any_of(law.fields.begin(), law.fields.end(),
+                                       [](const Field& f) { return f.kind == FieldKind::kMin; }),
+      "a layout of minima needs their scale");
   return {};
 }
 
@@ -81,8 +163,9 @@ Status check_law(const PackingSpec& spec) {
   TRILITH_REQUIRE(
       law.stride.kind == Stride::Kind::kFixed ? law.stride.granule == 1 : law.stride.value == 1,
       "a stride is a number or extent/slots, not both");
-  TRILITH_REQUIRE(law.stride.granule >= 1 && law.stride.granule <= kMaxRun, "granule {}",
-                  law.stride.granule);
+  TRILITH_REQUIRE(
+      law.stride.granule == -1 || (law.stride.granule >= 1 && law.stride.granule <= kMaxRun),
+      "granule {}", law.stride.granule);
   TRILITH_REQUIRE(law.slot_order == SlotOrder::kExplicit
                       ? is_permutation_of(law.explicit_order, law.slots)
                       : law.explicit_order.empty(),
@@ -99,15 +182,7 @@ Status check_law(const PackingSpec& spec) {
                         law.slot_order != SlotOrder::kExplicit && law.sub_planes.empty() &&
                         law.bitstream == Bitstream::kNone && law.sections.size() <= 64,
                     "sections replace slots and stride inside a block");
-    int64_t elements = 0;
-    for (const Section& section : law.sections) {
-      TRILITH_RETURN_IF_ERROR(check_slots(spec, section.slots));
-      TRILITH_REQUIRE(section.stride >= 1 && section.stride <= kMaxRun / 64, "stride {}",
-                      section.stride);
-      elements += section.slots * section.stride;
-    }
-    TRILITH_REQUIRE(elements == law.block_elements, "sections of {} elements in a block of {}",
-                    elements, law.block_elements);
+    TRILITH_RETURN_IF_ERROR(check_sections(spec));
   }
   const bool whole_numbers =
       spec.symbol == Symbol::kInt || spec.symbol == Symbol::kTable || spec.symbol == Symbol::kFloat;
@@ -126,6 +201,14 @@ Status check_law(const PackingSpec& spec) {
                         law.slot_order != SlotOrder::kExplicit && law.sub_planes.size() > 1,
                     "sub-planes of {} bits in all for {} bits", bits, spec.bits);
   }
+  if (!law.plane_strides.empty()) {
+    TRILITH_REQUIRE(law.plane_strides.size() == law.sub_planes.size() && law.stride == Stride{} &&
+                        law.unit == UnitScope::kBlock,
+                    "strides of planes belong to sub-planes of a block");
+    for (const int64_t stride : law.plane_strides) {
+      TRILITH_REQUIRE(stride >= 1 && stride <= kMaxRun / 64, "stride {}", stride);
+    }
+  }
   return {};
 }
 
@@ -143,10 +226,11 @@ Status check_places(const PackingSpec& spec) {
                   "line_fields need lines of blocks whose words lie together");
   const bool any_fields =
       !law.fields.empty() || !law.line_fields.empty() || !law.tensor_fields.empty();
-  TRILITH_REQUIRE(!any_fields || (dtype_size(spec.container) == 1 && !spec.stacked_planes &&
-                                  law.sub_planes.empty() && spec.symbol != Symbol::kBitPlanes &&
-                                  spec.symbol != Symbol::kFloatContainer),
-                  "fields lie among the bytes of one tensor of codes");
+  TRILITH_REQUIRE(
+      !any_fields || (dtype_size(spec.container) == 1 && !spec.stacked_planes &&
+                      law.sub_planes.size() == law.plane_strides.size() &&
+                      spec.symbol != Symbol::kBitPlanes && spec.symbol != Symbol::kFloatContainer),
+      "fields lie among the bytes of one tensor of codes");
 
   const auto has = [](const std::vector<Field>& fields, FieldKind kind) {
     return std::any_of(fields.begin(), fields.end(),
@@ -158,6 +242,7 @@ Status check_places(const PackingSpec& spec) {
   const bool in_tensor = has(law.tensor_fields, FieldKind::kScale);
   TRILITH_REQUIRE(static_cast<int>(in_block) + in_line + in_tensor <= 1, "two places of the scale");
   const Scale& scale = spec.scale;
+  TRILITH_RETURN_IF_ERROR(check_counts(spec));
   TRILITH_REQUIRE((scale.place == Scale::Place::kBlock) == in_block &&
                       (scale.place == Scale::Place::kLine) == in_line &&
                       (scale.place == Scale::Place::kTail) == in_tensor,

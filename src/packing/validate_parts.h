@@ -16,6 +16,7 @@
 namespace trilith::packing {
 
 constexpr int64_t kMaxRun = int64_t{1} << 31;  // elements of slots · stride, of a block or group
+constexpr int64_t kMaxEntries = int64_t{1} << 20;  // of a field or a filling
 
 bool is_permutation_of(const std::vector<int>& order, int slots);
 Status check_law(const PackingSpec& spec);

@@ -47,6 +47,7 @@ RC_GTEST_PROP(Codec, DecodeUndoesEncode, ()) {
     RC_ASSERT(back->column_scales == matrix.column_scales);
     RC_ASSERT(back->zeros == matrix.zeros);
     RC_ASSERT(back->group_index == matrix.group_index);
+    RC_ASSERT(back->global_scale == matrix.global_scale);
     RC_ASSERT(back->levels == matrix.levels);
   }
   const std::vector<float> dense = back->dense();

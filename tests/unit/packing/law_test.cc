@@ -36,10 +36,11 @@ RC_GTEST_PROP(LineLaw, FollowsTheFormula, ()) {
 }
 
 RC_GTEST_PROP(LineLaw, PlacesAndElementsAreOneToOne, ()) {
-  const PackingSpec spec = random_spec(12, 12);
-  const auto planes = planes_of(spec);
+  PackingSpec spec = random_spec(12, 12);
+  if (spec.law.stride.granule < 0) spec.law.stride.granule = 12;  // as the layout does
+  const PlaneWidth plane = planes_of(spec).front();
   const int64_t extent = roll(1, 200);
-  const auto line = LineLaw::make(spec.law, planes[0].slots, planes[0].width, extent);
+  const auto line = LineLaw::make(spec.law, plane.slots, plane.width, extent, plane.stride);
   RC_ASSERT(line.ok());
   RC_PRE(!line->is_bitstream());
   std::set<std::tuple<int64_t, int64_t, int>> taken;

@@ -29,7 +29,7 @@ void random_slots(PackingSpec& spec, int most) {
     law.stride.value = roll(1, 12);
   } else {
     law.stride.kind = Stride::Kind::kExtentOverSlots;
-    law.stride.granule = coin() ? 1 : roll(1, 5);
+    law.stride.granule = coin() ? 1 : coin() ? -1 : roll(1, 5);
   }
   if (spec.symbol != Symbol::kBase3) {
     law.slot_order =
@@ -37,6 +37,24 @@ void random_slots(PackingSpec& spec, int most) {
     if (law.slot_order == SlotOrder::kExplicit) law.explicit_order = random_permutation(law.slots);
   }
   if (law.unit == UnitScope::kBlock) law.block_elements = roll(1, 40);
+}
+
+// The first section cut in two along its words, the halves between each other.
+void interleave(Law& law) {
+  Section& section = law.sections.front();
+  if (section.stride < 2) return;
+  const int64_t words = roll(1, section.stride - 1);
+  Section rest = section;
+  rest.words = section.stride - words;
+  rest.first = words;
+  section.first = 0;
+  section.words = words;
+  int64_t next = section.slots * section.stride;
+  for (size_t i = 1; i < law.sections.size(); ++i) {
+    law.sections[i].first = next;
+    next += law.sections[i].slots * law.sections[i].stride;
+  }
+  law.sections.push_back(rest);
 }
 
 void random_sections(PackingSpec& spec, int most) {
@@ -47,6 +65,7 @@ void random_sections(PackingSpec& spec, int most) {
     law.sections.push_back({roll(1, most), roll(1, 9)});
     law.block_elements += law.sections.back().slots * law.sections.back().stride;
   }
+  if (coin()) interleave(law);
   if (spec.symbol != Symbol::kBase3 && coin()) law.slot_order = SlotOrder::kHighFirst;
 }
 
@@ -84,6 +103,10 @@ void random_law(PackingSpec& spec) {
       law.slot_order = SlotOrder::kLowFirst;
       law.explicit_order.clear();
     }
+    if (law.unit == UnitScope::kBlock && coin()) {
+      law.stride = {};
+      law.plane_strides = {roll(1, 9), roll(1, 9)};
+    }
   } else if (way == 2) {
     random_sections(spec, most);
   } else {
@@ -93,7 +116,8 @@ void random_law(PackingSpec& spec) {
 
 void random_fields(PackingSpec& spec) {
   Law& law = spec.law;
-  const bool one_tensor = law.sub_planes.empty() && spec.planes.empty();
+  const bool shares = !law.plane_strides.empty();
+  const bool one_tensor = (law.sub_planes.empty() || shares) && spec.planes.empty();
   if (!one_tensor || dtype_size(spec.container) != 1 || coin()) return;
   const auto around = [&](bool with_scale) {
     std::vector<Field> fields = {{FieldKind::kCodes, DType::kU8, 0}};
@@ -104,6 +128,12 @@ void random_fields(PackingSpec& spec) {
     if (coin()) add({FieldKind::kPadding, DType::kU8, roll(1, 5)});
     return fields;
   };
+  const auto in_unit = [&](bool with_scale) {
+    std::vector<Field> fields = around(with_scale);
+    const Field high{FieldKind::kHighBits, DType::kU8, 0};
+    if (shares) fields.insert(coin() ? fields.begin() : fields.end(), high);
+    return fields;
+  };
   spec.scale.dtype = coin() ? DType::kF16 : DType::kF32;
   const bool contiguous = is_contiguous(spec);
   const bool flat_kn = spec.orient == Orientation::kKN && law.axis == Axis::kFlat;
@@ -111,14 +141,15 @@ void random_fields(PackingSpec& spec) {
   const bool line = law.unit != UnitScope::kTensor && contiguous && law.axis != Axis::kFlat;
   const int64_t where = roll(0, 2);
   if (where == 0 && block) {
-    law.fields = around(true);
+    law.fields = in_unit(true);
     spec.scale.place = Scale::Place::kBlock;
     spec.scale.index = Scale::Index::kBlock;
   } else if (where == 1 && line) {
-    (law.unit == UnitScope::kBlock ? law.line_fields : law.fields) = around(true);
+    const bool blocks = law.unit == UnitScope::kBlock;
+    (blocks ? law.line_fields : law.fields) = blocks ? around(true) : in_unit(true);
     spec.scale.place = Scale::Place::kLine;
     spec.scale.index = law.axis == Axis::kN ? Scale::Index::kColumn : Scale::Index::kRow;
-    if (law.unit == UnitScope::kBlock && coin()) law.fields = around(false);
+    if (law.unit == UnitScope::kBlock && coin()) law.fields = in_unit(false);
   } else {
     law.tensor_fields = around(true);
     spec.scale.place = Scale::Place::kTail;

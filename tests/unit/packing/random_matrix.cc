@@ -57,6 +57,9 @@ QuantMatrix random_matrix(const PackingSpec& spec, int64_t rows, int64_t cols) {
                                                    : random_number(spec.zero.dtype, spec.scale.op));
     }
   }
+  if (spec.scale.global != Scale::Global::kNone) {
+    matrix.global_scale = static_cast<float>(roll(1, 15)) / 4;
+  }
   if (spec.group_index) {
     for (int64_t k = 0; k < cols; ++k) {
       matrix.group_index.push_back(static_cast<int32_t>(roll(0, grid->inner - 1)));

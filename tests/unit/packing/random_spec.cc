@@ -94,14 +94,40 @@ void random_scale(PackingSpec& spec, int64_t rows, int64_t cols) {
   if (scale.index == Index::kRowGroup) {
     scale.group = roll(-1, 9);
     if (coin()) scale.layout = Scale::Layout::kTransposed;
-    spec.group_index = scale.group > 0 && coin();
+    spec.group_index = scale.group != 0 && coin();
   }
   if (scale.index == Index::kFlatBlock) scale.group = roll(1, 50);
   if (scale.index == Index::kModulo) scale.group = random_divisor(rows * cols);
-  if (scale.index == Index::kBlock) scale.group = spec.law.block_elements;
+  if (scale.index == Index::kBlock) {
+    scale.group = spec.law.block_elements;
+    const int64_t extent = spec.law.axis == Axis::kFlat ? rows * cols
+                           : spec.law.axis == Axis::kK  ? cols
+                                                        : rows;
+    if (extent % spec.law.block_elements == 0 && coin()) {
+      scale.group = random_divisor(spec.law.block_elements);
+      for (Field& field : spec.law.fields) {
+        const bool some = field.kind == FieldKind::kScale || field.kind == FieldKind::kMin;
+        if (some) field.count = spec.law.block_elements / scale.group;
+      }
+    }
+  }
   if (scale.index == Index::kSegment) {
     scale.segment_axis = coin() ? Axis::kN : Axis::kK;
-    scale.segments = random_divisor(scale.segment_axis == Axis::kN ? rows : cols);
+    const int64_t extent = scale.segment_axis == Axis::kN ? rows : cols;
+    scale.segments = random_divisor(extent);
+    if (extent > 1 && coin()) {
+      const int64_t first = roll(1, extent - 1);
+      scale.segment_lengths = {first, extent - first};
+      scale.segments = 2;
+    }
+  }
+  if (scale.place == Scale::Place::kTensor && coin()) {
+    const bool fillable = scale.index == Index::kTensor || scale.index == Index::kRow ||
+                          scale.index == Index::kRowGroup || scale.index == Index::kSegment;
+    if (fillable) scale.stored_multiple = roll(1, 9);
+    if (scale.index != Index::kNone && scale.op != Scale::Op::kMultiplyPowerOfTwo) {
+      scale.global = pick<Scale::Global>({Scale::Global::kMultiply, Scale::Global::kDivide});
+    }
   }
 }
 
@@ -133,6 +159,9 @@ void random_zero(PackingSpec& spec) {
   if (zero.slot_order == SlotOrder::kExplicit) {
     zero.explicit_order =
         random_permutation(static_cast<int>(dtype_size(zero.dtype)) * 8 / zero.bits);
+  } else if (zero.slot_order == SlotOrder::kLowFirst && coin()) {
+    zero.bitstream = zero.bits < 2 || coin();
+    if (!zero.bitstream && 8 % (zero.bits - 1) == 0) zero.sub_planes = {1, zero.bits - 1};
   }
 }
 
@@ -220,7 +249,8 @@ PackingSpec random_spec_for_json() {
         roll(1, 64)};
   }
   if (coin() && spec.law.fields.empty() && spec.law.line_fields.empty() &&
-      spec.law.sections.empty() && spec.scale.index != Scale::Index::kBlock) {
+      spec.law.sections.empty() && spec.law.plane_strides.empty() &&
+      spec.scale.index != Scale::Index::kBlock) {
     spec.law.unit = UnitScope::kTile;
     spec.law.block_elements = 0;
     spec.law.tile = {pick<TileMap::Kind>({TileMap::Kind::kBitnetGpu, TileMap::Kind::kTl1,
