@@ -6,7 +6,7 @@ writer makes it, beside the writer's own dense values.
 
 Where the writer of a format can be installed it is the writer here (transformers, gguf, torchao,
 compressed-tensors; a missing one is reported and its files are left alone), and the dense values are
-what its own reader gives in float32. The other formats are conventions without an installable
+what its own reader gives in float32. Where it wrote a case of tests/zoo, that is taken. The other formats are conventions without an installable
 writer: these are written below in plain numpy, from the definition of the format, element by
 element and without any code of this project. `__metadata__` says which, with the version.
 
@@ -15,6 +15,7 @@ Tensors: `codes` (`codes_1`), `scale` under the roles of src/packing/codec.h, an
 """
 
 import argparse
+import functools
 import importlib.metadata
 import json
 import os
@@ -26,6 +27,10 @@ import zlib
 os.environ["TORCHDYNAMO_DISABLE"] = "1"  # unpack_weights is wrapped in torch.compile
 
 import numpy as np
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+import golden_recipes  # noqa: E402
+from golden_from_zoo import Raw  # noqa: E402
 
 OUTPUT = pathlib.Path(__file__).resolve().parent.parent / "tests/golden/packing"
 NUMPY_WRITER = "tools/make_golden_packing.py (numpy; the format has no installable writer)"
@@ -46,7 +51,8 @@ class Golden:
 
     def __init__(self, dense, writer=NUMPY_WRITER, version=None, note="", bf16=(), **tensors):
         self.dense = np.ascontiguousarray(dense, np.float32)
-        self.tensors = {k: np.ascontiguousarray(v) for k, v in tensors.items()}
+        self.tensors = {k: v if isinstance(v, Raw) else np.ascontiguousarray(v)
+                        for k, v in tensors.items()}
         self.writer = writer
         self.version = version or f"numpy {np.__version__}"
         self.note = note
@@ -356,7 +362,10 @@ def base3(name, rng):
 # --------------------------------------------------------------- files
 
 
-DTYPES = {"uint8": "U8", "int8": "I8", "float16": "F16", "float32": "F32"}
+DTYPES = {"uint8": "U8", "int8": "I8", "int32": "I32", "float16": "F16", "float32": "F32"}
+
+for more, function in golden_recipes.ALL.items():
+    RECIPES[more] = functools.partial(function, Golden)
 
 
 def serialise(golden, name):
@@ -368,7 +377,9 @@ def serialise(golden, name):
     # dense + 0: no negative zeros
     for key, values in sorted({**golden.tensors, "dense": golden.dense + np.float32(0)}.items()):
         raw = values.tobytes()
-        header[key] = {"dtype": "BF16" if key in golden.bf16 else DTYPES[values.dtype.name],
+        is_raw = isinstance(values, Raw)
+        dtype = "BF16" if key in golden.bf16 else values.dtype if is_raw else DTYPES[values.dtype.name]
+        header[key] = {"dtype": dtype,
                        "shape": list(values.shape), "data_offsets": [len(data), len(data) + len(raw)]}
         data += raw
     text = json.dumps(header).encode()

@@ -57,6 +57,8 @@ class _Line:
         self.unit_words = self.sections[-1].first_word + self.sections[-1].words
 
     def _sections(self, law: Spec) -> list[_Section]:
+        if any(len(section) != 2 for section in law.get("sections", ())):
+            raise _refuse("sections", law["sections"])
         if "sections" in law:
             pairs = [(slots, stride, slots * stride) for slots, stride in law["sections"]]
         else:
@@ -103,6 +105,8 @@ def _fields_bytes(fields: Sequence[Spec], code_bytes: int) -> tuple[dict[str, tu
     places: dict[str, tuple[int, Spec]] = {}
     offset = 0
     for field in fields or [{"kind": "codes"}]:
+        if field.get("dtype", "U8") not in _FIELD_TYPES or field["kind"] == "sub-scales":
+            raise _refuse("field", field)
         places.setdefault(field["kind"], (offset, field))
         if field["kind"] == "codes":
             offset += code_bytes
@@ -264,6 +268,9 @@ def _scale_of_elements(spec: Spec, layout: _Layout, tensors: Tensors) -> np.ndar
     rows, cols = layout.rows, layout.cols
     if index == "none":
         return np.ones((1, 1))
+    for key in ("stored_multiple", "global", "nested_group"):
+        if key in scale:
+            raise _refuse("scale " + key, scale[key])
     if scale.get("place", "tensor") == "tensor":
         stored = _as_floats(np.asarray(tensors["scale"]), scale.get("dtype", ""))
     else:

@@ -1,6 +1,7 @@
 #include "inspect/geometry.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "packing/catalogue.h"
 
@@ -102,12 +103,20 @@ void add_bit_planes(std::vector<Geometry>& geometries, DType dtype) {
   }
 }
 
-// Named formats whose scales lie among the codes.
+// Ternary levels, with a fourth code that occurs in few formats.
+bool is_ternary(const packing::CodeTable& table) {
+  return table.kind == packing::CodeTable::Kind::kList &&
+         std::all_of(table.levels.begin(), table.levels.end(),
+                     [](const auto& level) { return !level || std::fabs(*level) <= 2; });
+}
+
+// Named formats whose scales lie among the codes of a row.
 void add_named_blocks(std::vector<Geometry>& geometries, DType dtype) {
   for (const packing::CatalogueRow& row : packing::catalogue()) {
     const auto place = row.spec.scale.place;
     if (row.spec.container != dtype || row.spec.symbol == Symbol::kFloatContainer ||
-        place == packing::Scale::Place::kTensor || place == packing::Scale::Place::kImplicit) {
+        place == packing::Scale::Place::kTensor || place == packing::Scale::Place::kImplicit ||
+        row.spec.bits > 2 || !is_ternary(row.spec.code_table) || row.spec.law.axis != Axis::kK) {
       continue;
     }
     Geometry geometry{row.spec, Cell::kInline, 1, true};

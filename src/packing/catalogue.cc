@@ -2,6 +2,8 @@
 
 #include <vector>
 
+#include "packing/catalogue_rows.h"
+
 namespace trilith::packing {
 namespace {
 
@@ -174,7 +176,7 @@ Scale row_groups(int64_t group, DType dtype) {
   return scale;
 }
 
-std::vector<CatalogueRow> make_rows() {
+std::vector<CatalogueRow> ternary_rows() {
   using Op = Scale::Op;
   const auto low = SlotOrder::kLowFirst;
   const auto high = SlotOrder::kHighFirst;
@@ -242,7 +244,13 @@ std::vector<CatalogueRow> make_rows() {
 }
 
 const std::vector<CatalogueRow>& rows() {
-  static const std::vector<CatalogueRow> kRows = make_rows();
+  static const std::vector<CatalogueRow> kRows = [] {
+    std::vector<CatalogueRow> all = ternary_rows();
+    add_ggml_rows(all);
+    add_library_rows(all);
+    add_kernel_rows(all);
+    return all;
+  }();
   return kRows;
 }
 

@@ -19,6 +19,15 @@ struct CatalogueRow {
 
 std::span<const CatalogueRow> catalogue();
 const CatalogueRow* find_format(std::string_view name);
+// A format that is known by name alone.
+struct UnreadFormat {
+  std::string_view name;
+  std::string_view title;
+  std::string_view needs;  // what reading it would take
+};
+std::span<const UnreadFormat> unread_formats();
+const UnreadFormat* find_unread_format(std::string_view name);
+
 // The row whose spec equals `spec` up to dtypes of scales, or nullptr.
 const CatalogueRow* name_of(const PackingSpec& spec);
 

@@ -1,5 +1,6 @@
 // Fast loops of extract_codes: words that hold neighbours go through a table of all bytes; words
-// of strided slots are shifted and masked, one slot at a time, over runs of consecutive words.
+// of strided slots are shifted and masked, one slot at a time, over runs of consecutive words;
+// dense streams are read two bytes, or two words of each line, at a time.
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -112,13 +113,74 @@ void extract_adjacent(const CodePlane& plane, const std::byte* bytes, uint8_t* c
   }
 }
 
+// A dense stream, lowest bits first: little-endian words of any size are one stream of bytes, and a
+// code lies in two of them at most.
+void extract_stream(const CodePlane& plane, std::span<const std::byte> bytes, uint8_t* codes) {
+  const Layout& layout = plane.layout;
+  const LineLaw& law = layout.law;
+  const auto mask = static_cast<uint8_t>((1U << plane.width.width) - 1);
+  for (int64_t line = 0; line < layout.lines; ++line) {
+    for (int64_t unit = 0; unit < law.units(); ++unit) {
+      const int64_t first = unit * law.unit_elements();
+      const int64_t count = std::min(law.unit_elements(), law.extent() - first);
+      const auto stream = bytes.subspan(static_cast<size_t>(layout.word_offset(line, unit, 0)));
+      uint8_t* const target = codes + layout.stored_index(line, first);
+      for (int64_t i = 0; i < count; ++i) {
+        const int64_t bit = i * plane.width.width;
+        const auto at = static_cast<size_t>(bit / 8);
+        auto pair = static_cast<unsigned>(stream[at]);
+        if (at + 1 < stream.size()) pair |= static_cast<unsigned>(stream[at + 1]) << 8;
+        target[i] = static_cast<uint8_t>((pair >> (bit % 8)) & mask);
+      }
+    }
+  }
+}
+
+// The same in lines beside each other: element e of all lines lies in one row of words, or in two.
+void extract_outer_stream(const CodePlane& plane, const std::byte* bytes, uint8_t* codes) {
+  const Layout& layout = plane.layout;
+  const LineLaw& law = layout.law;
+  const int word_bits = plane.law.word_bits;
+  const int width = plane.width.width;
+  const uint64_t mask = (uint64_t{1} << width) - 1;
+  for (int64_t element = 0; element < law.extent(); ++element) {
+    const int64_t unit = element / law.unit_elements();
+    const int64_t position = law.bit_offset(element);
+    const int64_t word = position / word_bits;
+    const auto shift = static_cast<int>(position % word_bits);
+    const std::byte* const low = bytes + layout.word_offset(0, unit, word);
+    const bool straddles = shift + width > word_bits;
+    const std::byte* const high = straddles ? bytes + layout.word_offset(0, unit, word + 1) : low;
+    uint8_t* const target = codes + element * layout.inner;
+    for (int64_t line = 0; line < layout.lines; ++line) {
+      const int64_t offset = line * layout.word_bytes;
+      uint64_t code = load_word(low + offset, word_bits, ByteOrder::kLittle) >> shift;
+      if (straddles) {
+        code |= load_word(high + offset, word_bits, ByteOrder::kLittle) << (word_bits - shift);
+      }
+      target[line] = static_cast<uint8_t>(code & mask);
+    }
+  }
+}
+
 }  // namespace
 
 bool extract_codes_fast(const CodePlane& plane, std::span<const std::byte> bytes,
                         std::span<uint8_t> codes) {
   const auto& bands = plane.layout.law.bands();
   const bool outer = plane.layout.kind == Layout::Lines::kOuter;
-  if (plane.layout.law.is_bitstream() || plane.layout.law.is_interleaved()) return false;
+  if (plane.layout.law.is_interleaved()) return false;
+  if (plane.layout.law.is_bitstream()) {
+    const bool low_first = plane.law.bitstream == Bitstream::kLsbFirst &&
+                           (plane.law.word_bits == 8 || plane.law.byte_order == ByteOrder::kLittle);
+    if (!low_first) return false;
+    if (outer) {
+      extract_outer_stream(plane, bytes.data(), codes.data());
+    } else {
+      extract_stream(plane, bytes, codes.data());
+    }
+    return true;
+  }
   if (!outer && bands.size() == 1 && bands[0].stride == 1 && reads_as_bytes(plane, bands[0])) {
     const int slots = plane.law.word_bits == 8 ? bands[0].slots : 8 / plane.width.width;
     switch (slots) {

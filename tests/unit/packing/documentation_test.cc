@@ -30,6 +30,17 @@ TEST(FormatsPage, ListsTheCatalogue) {
       << table;
 }
 
+TEST(FormatsPage, ListsWhatIsNotRead) {
+  std::string table = "| name | format | reading it needs |\n| --- | --- | --- |\n";
+  for (const UnreadFormat& format : unread_formats()) {
+    table += fmt::format("| `{}` | {} | {} |\n", format.name, format.title, format.needs);
+    EXPECT_EQ(find_format(format.name), nullptr) << format.name;
+    EXPECT_EQ(find_unread_format(format.name), &format);
+  }
+  EXPECT_EQ(find_unread_format("q4_0"), nullptr);
+  EXPECT_THAT(page(), HasSubstr("<!-- unread -->\n\n" + table + "\n")) << table;
+}
+
 template <typename Words>
 void expect_words(const std::string& text, const Words& words) {
   for (const auto& word : words) {
@@ -53,6 +64,8 @@ TEST(FormatsPage, ExplainsEveryWord) {
   expect_words(text, kScaleOpWords);
   expect_words(text, kScaleLayoutWords);
   expect_words(text, kScalePlaceWords);
+  expect_words(text, kGlobalScaleWords);
+  expect_words(text, kSubLayoutWords);
   expect_words(text, kFloatZeroWords);
   expect_words(text, kRowMapWords);
   expect_words(text, kPreWords);
