@@ -95,9 +95,12 @@ Result<Claim> four_bit_claim(const Source& source, const std::string& module,
   spec.scale.index = Scale::Index::kFlatBlock;
   spec.scale.group = block;
   spec.scale.dtype = scale->dtype;
-  if (builder.find(".weight.nested_absmax") != nullptr) {
-    return Error::unsupported("scales that are quantised themselves are not expressible")
-        .with_tensor(scale->name);
+  if (const TensorView* const nested = builder.find(".weight.nested_absmax")) {
+    TRILITH_RETURN_IF_ERROR(builder.store("scale_table", ".weight.nested_quant_map"));
+    claim.stored["scale_scale"] = *nested;
+    spec.scale.nested_group = integer(state, "nested_blocksize").value_or(0);
+    spec.scale.nested_offset = state["nested_offset"].as_number().value_or(0);
+    builder.state("scale.nested_group", spec.scale.nested_group, state_tensor.name);
   }
   claim.spec = std::move(spec);
   claim.promises.scale_sign = Promises::Sign::kNotNegative;

@@ -155,6 +155,7 @@ class Module {
       spec.zero.bits = bits;
       spec.zero.dtype = zero->dtype;
       spec.zero.packed_axis = packing::Axis::kN;
+      spec.zero.bitstream = spec.law.bitstream != packing::Bitstream::kNone;
     }
     if (const TensorView* const index = builder_.find(".weight_g_idx")) {
       take_group_index(spec, *index);
@@ -244,8 +245,10 @@ class Module {
     TRILITH_RETURN_IF_ERROR(take_scale(spec));
     if (spec.scale.dtype == DType::kU8) set_exponent_scale(spec, DType::kU8);
     out().promises.centred = true;
-    if (builder_.find(".weight_global_scale") != nullptr) {
-      return Error::unsupported("nvfp4's second scale is not expressible").with_tensor(codes->name);
+    if (const TensorView* const global = builder_.find(".weight_global_scale")) {
+      out().stored["global_scale"] = *global;
+      spec.scale.global = packing::Scale::Global::kDivide;
+      builder_.state("scale.global", "div", "name of " + global->name);
     }
     out().spec = std::move(spec);
     return {};

@@ -57,13 +57,29 @@ Result<Version> autoround_version(const Settings& settings) {
   return version;
 }
 
+// Powers of two that make up the bits, the widest (and lowest) first: 7 = 4 + 2 + 1.
+std::vector<int> planes_of(int bits) {
+  std::vector<int> planes;
+  for (const int width : {4, 2, 1}) {
+    if ((bits & width) != 0) planes.push_back(width);
+  }
+  return planes;
+}
+
 packing::PackingSpec gptq_spec(const ClaimBuilder& builder, const KnSizes& sizes,
                                const Version& version) {
   packing::PackingSpec spec = kn_spec(builder, sizes, kInputs);
   spec.zero.stored_minus_one = version.stored_minus_one;
-  if (spec.law.word_bits % sizes.bits != 0) {
-    spec.law.slots = 1;
+  if (spec.law.word_bits % sizes.bits == 0) return spec;
+  spec.law.slots = 1;
+  if (version.planar) {
+    spec.law.unit = packing::UnitScope::kBlock;
+    spec.law.block_elements = spec.law.word_bits;
+    spec.law.sub_planes = spec.zero.sub_planes = planes_of(sizes.bits);
+    spec.law.plane_strides.assign(spec.law.sub_planes.size(), 1);
+  } else {
     spec.law.bitstream = packing::Bitstream::kLsbFirst;
+    spec.zero.bitstream = true;
   }
   return spec;
 }
@@ -79,11 +95,6 @@ Result<Claim> gptq_claim(const Source& source, const std::string& module, const 
                          const SaidScheme& said) {
   ClaimBuilder builder(source, module);
   TRILITH_ASSIGN_OR_RETURN(const KnSizes sizes, take_kn_tensors(builder, said, kInputs));
-  if (version.planar && builder.claim().stored.at("codes").dtype == DType::kI32 &&
-      32 % sizes.bits != 0) {
-    return Error::unsupported(fmt::format("planar GPTQ codes of {} bits are not read", sizes.bits))
-        .with_tensor(module + ".qweight");
-  }
   Claim& claim = builder.claim();
   claim.rows = sizes.rows;
   claim.cols = sizes.cols;

@@ -204,8 +204,10 @@ class Module {
     spec.code_table = CodeTable::rule(CodeTable::Kind::kE2M1);
     const int64_t group = scale.dtype == DType::kF8E8M0 ? 32 : 16;
     TRILITH_RETURN_IF_ERROR(set_row_scale(spec, scale, out().rows, out().cols, group));
-    if (builder_.find("._weight_per_tensor_scale") != nullptr) {
-      return Error::unsupported("nvfp4's second scale is not expressible").with_tensor(codes.name);
+    if (const TensorView* const global = builder_.find("._weight_per_tensor_scale")) {
+      out().stored["global_scale"] = *global;
+      spec.scale.global = packing::Scale::Global::kMultiply;
+      builder_.state("scale.global", "mul", "name of " + global->name);
     }
     builder_.state("scale.group", group, "type of " + scale.name);
     out().spec = std::move(spec);

@@ -33,6 +33,9 @@ TEST(Gguf, TypesAreReadAndTheBytesAgree) {
       {"gguf-fork-seq2-512-id41", 2, 512, "Q2_0C"},
       {"gguf-fork-ptq10-id143", 0, 128, "PTQ1_0"},
       {"gguf-fork-iq2bn-id135", 2, 64, "IQ2_BN"},
+      {"gguf-q50", 5, 32, "Q5_0"},
+      {"gguf-q4k", 4, 256, "Q4_K"},
+      {"gguf-fork-iq1bn-id134", 0, 64, "IQ1_BN"},
       {"gguf-fork-q20-g128-legacy-id42", 2, 128, "Q2_0_G128"},
   };
   for (const Typed& typed : cases) {
