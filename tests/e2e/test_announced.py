@@ -106,3 +106,74 @@ def test_damaged_scales_are_named(program, tmp_path):
     code, sheet, _ = inspect(program, folder, tmp_path)
     assert code == 4
     assert "1 negative" in sheet["reason"]
+
+
+def test_scales_that_are_quantised_themselves(program, tmp_path):
+    """bitsandbytes with double quantisation: absmax = table[code] · nested_absmax + offset."""
+    folder = copy_of("bnb-nf4-b64", tmp_path)
+    _, _, dense = inspect(program, folder, tmp_path)
+    before = safetensors.numpy.load_file(dense)
+    path = folder / "model.safetensors"
+    tensors = safetensors.numpy.load_file(path)
+    random = np.random.default_rng(1)
+    scales = {}
+    for name in [name for name in tensors if name.endswith(".absmax")]:
+        weight = name.removesuffix(".absmax")
+        count = len(tensors[name])
+        codes = random.integers(0, 256, count).astype(np.uint8)
+        table = np.linspace(-1, 1, 256).astype(np.float32)
+        nested = random.uniform(0.01, 0.02, -(-count // 256)).astype(np.float32)
+        new = table[codes] * np.repeat(nested, 256)[:count] + np.float32(0.05)
+        scales[weight.removesuffix(".weight")] = (tensors[name], new)
+        state = next(key for key in tensors if key.startswith(weight + ".quant_state"))
+        settings = json.loads(tensors[state].tobytes())
+        settings.update(nested_blocksize=256, nested_offset=float(np.float32(0.05)),
+                        nested_dtype="float32")
+        tensors[state] = np.frombuffer(json.dumps(settings).encode(), np.uint8)
+        tensors[name] = codes
+        tensors[weight + ".nested_absmax"] = nested
+        tensors[weight + ".nested_quant_map"] = table
+    safetensors.numpy.save_file(tensors, path)
+    code, sheet, dense = inspect(program, folder, tmp_path)
+    assert code == 0, sheet["reason"]
+    for name, values in safetensors.numpy.load_file(dense).items():
+        old, new = (np.repeat(scale.astype(np.float64), 64) for scale in scales[name])
+        wanted = (before[name].ravel() / old * new).reshape(values.shape)
+        assert np.abs(values - wanted).max() <= 1e-6 * np.abs(wanted).max()
+
+
+def test_planar_gptq(program, tmp_path):
+    """checkpoint_format gptq_p: of 32 codes of 6 bits, four words of low nibbles, then two of the rest."""
+    folder = copy_of("autoround-gptq-6bit-g32", tmp_path)
+    truth = SCORER.Case(ZOO / "autoround-gptq-6bit-g32")
+    config = json.loads((folder / "config.json").read_text())
+    config["quantization_config"] = {"quant_method": "gptq", "bits": 6, "group_size": 32,
+                                     "sym": False, "checkpoint_format": "gptq_p"}
+    (folder / "config.json").write_text(json.dumps(config))
+
+    def replanned(words, less_one):
+        """Words along the first axis, from a dense stream into planes."""
+        bits = np.unpackbits(np.ascontiguousarray(words.T).view(np.uint8), axis=1, bitorder="little")
+        codes = (bits.reshape(len(bits), -1, 6) * (1 << np.arange(6))).sum(2).astype(np.int64)
+        codes = (codes + less_one) % 64
+        parts = []
+        for start in range(0, codes.shape[1], 32):
+            run = codes[:, start:start + 32]
+            for width, shift in ((4, 0), (2, 4)):
+                fields = (run >> shift & (1 << width) - 1).reshape(len(run), width, 32 // width)
+                parts.append((fields << np.arange(32 // width) * width).sum(2).astype(np.uint32))
+        return np.ascontiguousarray(np.concatenate(parts, axis=1).view(np.int32).T)
+
+    path = folder / "model.safetensors"
+    tensors = safetensors.numpy.load_file(path)
+    for name in tensors:
+        if name.endswith(".qweight"):
+            tensors[name] = replanned(tensors[name], 0)
+        elif name.endswith(".qzeros"):
+            tensors[name] = np.ascontiguousarray(
+                replanned(np.ascontiguousarray(tensors[name].T), 1).T)
+    safetensors.numpy.save_file(tensors, path)
+    code, sheet, dense = inspect(program, folder, tmp_path)
+    assert code == 0, sheet["reason"]
+    for name, values in safetensors.numpy.load_file(dense).items():
+        assert SCORER.is_close(values, truth.dense[name + ".weight"]), name
