@@ -109,7 +109,7 @@ CodeStatistics CodeCounter::finish() const {
   return result;
 }
 
-std::string unlike_weights(const CodeStatistics& statistics, int bits) {
+std::string unlike_weights(const CodeStatistics& statistics, int bits, bool table) {
   if (statistics.used() < 2) return "all codes are the same";
   if (statistics.slot > kMostContext) {
     return fmt::format("the slots of a word hold different codes ({:.2f} nats)", statistics.slot);
@@ -121,7 +121,8 @@ std::string unlike_weights(const CodeStatistics& statistics, int bits) {
     return fmt::format("a code tells the next one ({:.2f} nats)", statistics.neighbour);
   }
   const double most = bits == 0 ? std::log(3.0) : static_cast<double>(bits) * std::log(2.0);
-  if (bits > 1 && statistics.entropy > most - 0.002) return "the codes are as even as noise";
+  if (bits > 1 && !table && statistics.entropy > most - 0.002)
+    return "the codes are as even as noise";
   return "";
 }
 

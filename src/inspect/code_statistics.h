@@ -57,7 +57,8 @@ class CodeCounter {
   Gain neighbour_;
 };
 
-// Why these cannot be quantised weights, or empty.
-std::string unlike_weights(const CodeStatistics& statistics, int bits);
+// Why these cannot be quantised weights, or empty. `table`: levels lie in the file, and may have
+// been chosen so that all codes are as frequent.
+std::string unlike_weights(const CodeStatistics& statistics, int bits, bool table);
 
 }  // namespace trilith::inspect

@@ -37,7 +37,8 @@ struct FamilySearch {
   std::vector<Alignment> alignments;  // parallel to arrangements, of the likeliest table
   // What the best reading leaves unexplained or unconfirmed, in words; it is then ambiguous.
   std::vector<std::string> doubts;
-  std::string module;  // of the refusal
+  bool misfit = false;  // a doubt other than that of the order
+  std::string module;   // of the refusal
   std::string refusal;
 };
 

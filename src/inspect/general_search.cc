@@ -39,7 +39,7 @@ constexpr double kUnconfirmed = 0.02;  // p-value of an order
 constexpr int kPermutations = 199;
 constexpr double kAbsmax = 1.0 / 127;
 // Elements that are decoded for the evidence; further modules are taken to be like the first ones.
-constexpr int64_t kMostElements = int64_t{1} << 23;
+constexpr int64_t kMostElements = int64_t{1} << 19;
 
 struct Law {
   CandidateLaw candidate;
@@ -87,6 +87,17 @@ class GeneralSearch {
     if (laws_.size() > kMostLaws) laws_.resize(kMostLaws);
   }
 
+  // Whether a float tensor of as many entries as there are codes lies beside them.
+  bool has_table(int bits) const {
+    const auto is_table = [bits](const TensorView* tensor) {
+      return bits > 1 && is_float(tensor->dtype) && tensor->count() == uint64_t{1} << bits;
+    };
+    const auto& parts = stored_.modules.front().parts;
+    return std::any_of(stored_.loose.begin(), stored_.loose.end(), is_table) ||
+           std::any_of(parts.begin(), parts.end(),
+                       [&](const auto& part) { return is_table(part.second); });
+  }
+
   void add_law(const CandidateLaw& candidate, std::vector<PackedModule> placed) {
     Law law{candidate, std::move(placed), {}, 0};
     CodeCounter counter(candidate.spec);
@@ -121,7 +132,8 @@ class GeneralSearch {
     if (same_scale) seen_.push_back(all);
     law.statistics = counter.finish();
     law.nats = static_cast<double>(bytes) * kByte - law.statistics.description_nats;
-    std::string reason = unlike_weights(law.statistics, candidate.spec.bits);
+    std::string reason =
+        unlike_weights(law.statistics, candidate.spec.bits, has_table(candidate.spec.bits));
     if (!reason.empty()) {
       if (law.nats > refusal_nats_) {
         refusal_nats_ = law.nats;
@@ -227,6 +239,7 @@ class GeneralSearch {
     if (of("centre") < -kDoubtful) {
       result_.doubts.push_back("the weights of many groups lie to one side of zero");
     }
+    result_.misfit = !result_.doubts.empty();
     const Alignment tested = measure_alignment(best_pairs_[best.arrangement], kPermutations);
     result_.alignments[best.arrangement].p_value = tested.p_value;
     const bool ordered = best.hypothesis.spec.law.slots > 1 &&
@@ -277,7 +290,7 @@ class GeneralSearch {
       entry.profiles = profile_dense(*matrix, dense, square);
       profiled.push_back(std::move(entry));
       dispersion += disperse(*matrix);
-      if (!std::isfinite(square)) return;
+      if (!(square > 0) || !std::isfinite(square)) return;
       gain = std::sqrt(square * static_cast<double>(module.cols));
       gain_divided = inverse_gain(*matrix);
       dense_print.add(static_cast<uint64_t>(module.rows));
@@ -370,7 +383,7 @@ std::vector<FamilySearch> general_search(const StoredClass& stored, const Search
   GeneralSearch whole(stored, context);
   families.push_back(whole.run());
   const auto is_sound = [](const FamilySearch& family) {
-    return !family.readings.empty() && family.doubts.empty();
+    return !family.readings.empty() && !family.misfit;
   };
   if (is_sound(families.front()) || stored.lone || stored.modules.size() < 2) return families;
   // No sound reading of all modules: each on its own.

@@ -23,6 +23,9 @@ namespace {
 // statistics, less than what bytes that contradict it bring up.
 constexpr double kAnnouncement = 20;
 
+// Bytes of codes that are searched again for more than the narrow search found: seconds at most.
+constexpr uint64_t kMostSearched = uint64_t{1} << 20;
+
 class Inspector {
  public:
   Inspector(const checkpoint::Checkpoint& checkpoint, const InspectOptions& options)
@@ -42,6 +45,8 @@ class Inspector {
       if (Status status = search_generally(); !status.ok()) {
         return refuse(std::move(found).error());
       }
+    } else if (!can_probe()) {
+      prefer_general();
     }
     for (const auto& [field, value] : options_.assume) {
       TRILITH_RETURN_IF_ERROR(assume(field, value));
@@ -172,6 +177,27 @@ class Inspector {
     }
     collect_plain(taken);
     return {};
+  }
+
+  bool can_probe() const {
+    return options_.probe && Probe::create(checkpoint_, default_probe_text()).ok();
+  }
+
+  // Nothing but statistics decides: the general search weighs more of them. It knows no planes of
+  // signs, and its reading is taken only where no doubt is left.
+  void prefer_general() {
+    const auto planes = [](const CodeGroup& group) { return group.codes.size() > 1; };
+    if (std::any_of(found_.groups.begin(), found_.groups.end(), planes)) return;
+    uint64_t bytes = 0;
+    for (const CodeGroup& group : found_.groups) bytes += group.codes.front()->tensor->bytes.size();
+    if (bytes > kMostSearched) return;
+    std::vector<FamilySearch> narrow = families_;
+    const std::vector<PlainModule> plain = plain_;
+    const Status found = search_generally();
+    const auto doubtful = [](const FamilySearch& family) { return !family.doubts.empty(); };
+    if (found.ok() && std::none_of(families_.begin(), families_.end(), doubtful)) return;
+    families_ = std::move(narrow);
+    plain_ = plain;
   }
 
   // Any width, scale groups, zero points, tables: where the narrower search has no reading.

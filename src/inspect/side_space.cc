@@ -20,6 +20,8 @@ constexpr double kUnexplained = 400;
 constexpr double kBias = 60;
 // Nats for zero points that are the middle of the range, which no other reading makes them.
 constexpr double kMiddle = 12;
+// Nats for exponents of two where every scale is negative.
+constexpr double kNegative = 7;
 constexpr double kUnusual = 0.2;
 
 constexpr int64_t kGroups[] = {8, 16, 32, 64, 128, 256, 512};
@@ -153,6 +155,7 @@ class SideSearch {
           }
         }
         if (fitting.empty()) break;
+        keep_alike(fitting, modules[m]);
         ambiguous_ = ambiguous_ || fitting.size() > 2;
         const auto before = [](const TensorView* a, const TensorView* b) {
           return typical(*a) < typical(*b);
@@ -165,6 +168,16 @@ class SideSearch {
       if (choice.size() == modules.size()) result.push_back(std::move(choice));
     }
     return result;
+  }
+
+  // A zero point is stored with as many dimensions as its scale; of scales the ones with more.
+  static void keep_alike(std::vector<const TensorView*>& fitting, const PackedModule& module) {
+    const auto scale = module.stored.find("scale");
+    size_t dims = 0;
+    for (const TensorView* tensor : fitting) dims = std::max(dims, tensor->shape.size());
+    if (scale != module.stored.end()) dims = scale->second->shape.size();
+    const auto differs = [dims](const TensorView* t) { return t->shape.size() != dims; };
+    if (!std::all_of(fitting.begin(), fitting.end(), differs)) std::erase_if(fitting, differs);
   }
 
   static std::vector<PackedModule> with_role(std::vector<PackedModule> modules,
@@ -223,6 +236,11 @@ class SideSearch {
     }
     const std::vector<PackedModule> modules = with_role(placed_, "scale", choice);
     finish(spec, modules, rule(), ambiguous_, nats);
+    if (is_float(first.dtype) && std::all_of(choice.begin(), choice.end(), all_negative)) {
+      PackingSpec exponents = spec;
+      exponents.scale.op = Scale::Op::kMultiplyPowerOfTwo;
+      finish(exponents, modules, rule(), ambiguous_, nats + kNegative);
+    }
     if (spec.symbol != packing::Symbol::kInt || spec.bits < 2) return;
     for (const PackingSpec& affine : with_zeros(spec)) {
       for (const Choice& zero : choices(affine, "zero", modules, false)) {
@@ -303,8 +321,7 @@ class SideSearch {
           continue;
         }
         if (is_mute_everywhere(suffix, modules)) continue;
-        const bool bias =
-            is_float(tensor->dtype) && tensor->count() == static_cast<uint64_t>(module.rows);
+        const bool bias = is_float(tensor->dtype) && is_of_rows(suffix, modules);
         nats -= bias ? kBias : kUnexplained;
       }
       if (spec.scale.index == Scale::Index::kTensor) {  // one of several single numbers
@@ -334,6 +351,15 @@ class SideSearch {
           if (!is_float(tensor->dtype) || tensor->shape.empty()) return true;
           return !channels.contains(tensor->shape.back());
         }));
+  }
+
+  bool is_of_rows(const std::string& suffix, const std::vector<PackedModule>& modules) const {
+    for (size_t m = 0; m < modules.size(); ++m) {
+      const auto part = stored_.modules[m].parts.find(suffix);
+      if (part == stored_.modules[m].parts.end()) return false;
+      if (part->second->count() != static_cast<uint64_t>(modules[m].rows)) return false;
+    }
+    return true;
   }
 
   bool is_mute_everywhere(const std::string& suffix,

@@ -24,6 +24,13 @@ bool all_zero(const TensorView& tensor) {
                      [](std::byte byte) { return byte == std::byte{0}; });
 }
 
+bool all_negative(const TensorView* tensor) {
+  for (uint64_t i = 0; i < tensor->count(); ++i) {
+    if (!(element_as_double(*tensor, i) < 0)) return false;
+  }
+  return true;
+}
+
 // Column k belongs to group k / g: a column index that says nothing.
 static bool is_plain_column_index(const TensorView& tensor, int64_t cols) {
   if (!is_integer(tensor.dtype) || tensor.count() != static_cast<uint64_t>(cols)) return false;

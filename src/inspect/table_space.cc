@@ -19,7 +19,7 @@ using Levels = std::vector<std::optional<double>>;
 constexpr double kUnusual = 0.2;
 
 // A table worse than this many nats a code is no table of these codes.
-constexpr double kMostMisfit = 0.08;
+constexpr double kMostMisfit = 0.04;
 
 void add_lists(std::vector<TableReading>& tables, const PackingSpec& bare) {
   const auto add = [&](const Levels& levels, double nats) {
