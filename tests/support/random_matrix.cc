@@ -121,6 +121,12 @@ double Random::positive(double spread) {
   return value / std::sqrt(1 + spread * spread);
 }
 
+bool has_random_matrices(const PackingSpec& spec) {
+  return spec.law.unit != packing::UnitScope::kTile &&
+         spec.scale.index != Scale::Index::kSubBlock && spec.scale.nested_group == 0 &&
+         dtype_size(spec.scale.dtype) > 1;
+}
+
 QuantMatrix random_matrix(const PackingSpec& spec, int64_t rows, int64_t cols, double rms,
                           Random& random) {
   QuantMatrix matrix = blank_matrix(spec, rows, cols);

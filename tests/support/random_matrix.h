@@ -30,6 +30,10 @@ class Random {
   std::mt19937_64 engine_;
 };
 
+// Whether random_matrix can make one. Kernel tiles want larger matrices, products of two stored
+// numbers cannot be written, and scales of eight bits take few of the random numbers.
+bool has_random_matrices(const packing::PackingSpec& spec);
+
 // W[rows, cols] in codes that `spec` can store, with root mean square close to `rms`; scales differ
 // between rows, groups or columns as far as the spec has them. About 35 % of ternary codes are 0.
 packing::QuantMatrix random_matrix(const packing::PackingSpec& spec, int64_t rows, int64_t cols,

@@ -76,18 +76,10 @@ TinyModelOptions blocks_of_256() {
   return options;
 }
 
-// Kernel tiles want larger matrices, products of two stored numbers cannot be written, and scales
-// of eight bits take few of the random numbers.
-bool can_be_made(const packing::PackingSpec& spec) {
-  return spec.law.unit != packing::UnitScope::kTile &&
-         spec.scale.index != packing::Scale::Index::kSubBlock && spec.scale.nested_group == 0 &&
-         dtype_size(spec.scale.dtype) > 1;
-}
-
 TEST(TinyModel, EveryCatalogueFormatLoadsBackExactly) {
   TinyModelOptions options = blocks_of_256();
   for (const packing::CatalogueRow& row : packing::catalogue()) {
-    if (!can_be_made(row.spec)) continue;
+    if (!has_random_matrices(row.spec)) continue;
     SCOPED_TRACE(row.name);
     options.packing = row.spec;
     options.neutral_names = !options.neutral_names;
