@@ -5,7 +5,8 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <numeric>
+
+#include "base/ranks.h"
 
 namespace trilith::announce {
 namespace {
@@ -42,37 +43,6 @@ ZeroCounts count_zeros(const packing::QuantMatrix& matrix) {
   }
   counts.share = total / static_cast<double>(std::max<size_t>(1, matrix.codes.size()));
   return counts;
-}
-
-// Ranks from 0, equal values sharing their mean rank.
-std::vector<double> ranks(const std::vector<double>& values) {
-  std::vector<size_t> order(values.size());
-  std::iota(order.begin(), order.end(), size_t{0});
-  std::sort(order.begin(), order.end(), [&](size_t a, size_t b) { return values[a] < values[b]; });
-  std::vector<double> result(values.size());
-  for (size_t begin = 0; begin < order.size();) {
-    size_t end = begin;
-    while (end < order.size() && values[order[end]] == values[order[begin]]) ++end;
-    for (size_t i = begin; i < end; ++i) {
-      result[order[i]] = static_cast<double>(begin + end - 1) / 2;
-    }
-    begin = end;
-  }
-  return result;
-}
-
-double correlation(const std::vector<double>& a, const std::vector<double>& b) {
-  const auto count = static_cast<double>(a.size());
-  const double mean = (count - 1) / 2;  // of ranks
-  double ab = 0;
-  double aa = 0;
-  double bb = 0;
-  for (size_t i = 0; i < a.size(); ++i) {
-    ab += (a[i] - mean) * (b[i] - mean);
-    aa += (a[i] - mean) * (a[i] - mean);
-    bb += (b[i] - mean) * (b[i] - mean);
-  }
-  return aa > 0 && bb > 0 ? ab / std::sqrt(aa * bb) : 0;
 }
 
 // What the plain tensors say about the columns of matrices that wide: norm gains, and the size of
@@ -120,7 +90,7 @@ Weight overdispersion(const packing::QuantMatrix& matrix) {
 Weight alignment(const packing::QuantMatrix& matrix, const std::vector<double>& profile) {
   const ZeroCounts counts = count_zeros(matrix);
   if (counts.cols.size() != profile.size() || profile.size() < 8) return {};
-  const double rho = correlation(ranks(counts.cols), ranks(profile));
+  const double rho = rank_correlation(counts.cols, profile);
   const double z = std::atanh(std::clamp(rho, -0.999, 0.999)) *
                    std::sqrt(static_cast<double>(profile.size() - 3));
   return {z * z / 2, 1};

@@ -4,7 +4,7 @@
 
 #include <unordered_set>
 
-#include "checkpoint/utf8.h"
+#include "base/utf8.h"
 
 namespace trilith::checkpoint {
 namespace {
@@ -84,7 +84,7 @@ class KeyReader {
   Status read_one() {
     const uint64_t start = reader_.offset();
     TRILITH_ASSIGN_OR_RETURN(const std::string_view key, read_gguf_string(reader_, kMaxKeyBytes));
-    if (!is_utf8(key)) return Error::damaged("a key is not UTF-8").with_offset(start);
+    if (first_invalid_utf8(key)) return Error::damaged("a key is not UTF-8").with_offset(start);
     if (!seen_.insert(key).second) {
       return Error::damaged("a key is there twice").with_offset(start).with_found(std::string(key));
     }

@@ -6,9 +6,9 @@
 #include <unordered_set>
 
 #include "base/byte_reader.h"
+#include "base/utf8.h"
 #include "checkpoint/gguf.h"
 #include "checkpoint/gguf_keys.h"
-#include "checkpoint/utf8.h"
 
 namespace trilith::checkpoint {
 namespace {
@@ -64,7 +64,8 @@ Result<Info> read_info(ByteReader& reader, uint64_t alignment) {
   Info info;
   const uint64_t start = reader.offset();
   TRILITH_ASSIGN_OR_RETURN(const std::string_view name, read_gguf_string(reader, kMaxNameBytes));
-  if (!is_utf8(name)) return Error::damaged("a tensor name is not UTF-8").with_offset(start);
+  if (first_invalid_utf8(name))
+    return Error::damaged("a tensor name is not UTF-8").with_offset(start);
   info.name = name;
   const auto read_rest = [&]() -> Status {
     TRILITH_ASSIGN_OR_RETURN(const uint32_t dimensions, reader.read_u32());

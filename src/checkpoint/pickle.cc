@@ -7,7 +7,7 @@
 #include <unordered_map>
 
 #include "base/byte_reader.h"
-#include "checkpoint/utf8.h"
+#include "base/utf8.h"
 
 namespace trilith::checkpoint {
 namespace {
@@ -188,7 +188,7 @@ class Machine {
       TRILITH_ASSIGN_OR_RETURN(length, reader_.read_u64());
     }
     TRILITH_ASSIGN_OR_RETURN(const std::string_view text, reader_.read_string(length));
-    if (!is_utf8(text)) return Error::damaged("a text in the pickle is not UTF-8");
+    if (first_invalid_utf8(text)) return Error::damaged("a text in the pickle is not UTF-8");
     return push({.kind = Kind::kText, .text = text});
   }
 
@@ -260,7 +260,7 @@ class Machine {
       if (byte == '\n') break;
     }
     TRILITH_ASSIGN_OR_RETURN(const std::string_view line, start.read_string(length));
-    if (!is_utf8(line)) return Error::damaged("a name in the pickle is not UTF-8");
+    if (first_invalid_utf8(line)) return Error::damaged("a name in the pickle is not UTF-8");
     return line;
   }
 

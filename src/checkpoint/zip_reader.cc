@@ -8,7 +8,7 @@
 
 #include "base/byte_reader.h"
 #include "base/tensor_view.h"
-#include "checkpoint/utf8.h"
+#include "base/utf8.h"
 
 namespace trilith::checkpoint {
 namespace {
@@ -136,7 +136,7 @@ Result<Central> read_central(ByteReader& reader) {
   entry.local = load<uint32_t>(record + 42);
   TRILITH_ASSIGN_OR_RETURN(const std::string_view name,
                            reader.read_string(load<uint16_t>(record + 28)));
-  if (!is_utf8(name)) {
+  if (first_invalid_utf8(name)) {
     return Error::damaged("the name of a zip entry is not UTF-8").with_offset(start);
   }
   entry.name = name;

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "base/ranks.h"
 #include "inspect/numbers.h"
 
 namespace trilith::inspect {

@@ -1,4 +1,4 @@
-// The arithmetic of evidence: ranks, rank correlation, and how many nats a finding is worth. Every
+// The arithmetic of evidence: how many nats a finding is worth. Every
 // test of this room states its result as a log-likelihood difference in nats, so that findings of
 // different tests add up and one threshold serves all of them.
 #pragma once
@@ -14,10 +14,6 @@ namespace trilith::inspect {
 // A reading counts as decided when it is e^kDecisive = 1000 times as likely as the next one.
 constexpr double kDecisive = 6.907755278982137;
 
-// Average ranks, 0-based; equal values share their mean rank.
-std::vector<double> ranks(std::span<const double> values);
-// Spearman's rho; 0 when one side is constant or the lengths differ.
-double rank_correlation(std::span<const double> a, std::span<const double> b);
 // Log-likelihood gained by allowing a correlation: -n/2 · ln(1 - rho²).
 double correlation_nats(double rho, uint64_t n);
 // Log-likelihood gained by letting the variance of n counts be `ratio` times the binomial one:

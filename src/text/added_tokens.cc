@@ -2,10 +2,10 @@
 
 #include <fmt/format.h>
 
+#include "base/utf8.h"
 #include "text/json_fields.h"
 #include "text/limits.h"
 #include "text/unicode.h"
-#include "text/utf8.h"
 
 namespace trilith::text {
 namespace {

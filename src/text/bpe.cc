@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <functional>
 
+#include "base/utf8.h"
 #include "text/json_fields.h"
 #include "text/limits.h"
-#include "text/utf8.h"
 
 namespace trilith::text {
 

@@ -4,10 +4,10 @@
 
 #include <algorithm>
 
+#include "base/utf8.h"
 #include "text/byte_level.h"
 #include "text/json_fields.h"
 #include "text/limits.h"
-#include "text/utf8.h"
 
 namespace trilith::text {
 namespace {

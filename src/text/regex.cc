@@ -10,8 +10,8 @@
 #include <array>
 #include <map>
 
+#include "base/utf8.h"
 #include "text/regex_parser.h"
-#include "text/utf8.h"
 
 namespace trilith::text {
 namespace {

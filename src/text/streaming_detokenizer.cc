@@ -1,5 +1,5 @@
+#include "base/utf8.h"
 #include "text/tokenizer.h"
-#include "text/utf8.h"
 
 namespace trilith::text {
 

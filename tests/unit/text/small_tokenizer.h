@@ -5,9 +5,9 @@
 #include <string>
 
 #include "base/json.h"
+#include "base/utf8.h"
 #include "text/byte_level.h"
 #include "text/tokenizer.h"
-#include "text/utf8.h"
 
 namespace trilith::text {
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-namespace trilith::text {
+namespace trilith {
 
 // Where the first byte that is not UTF-8 lies.
 std::optional<size_t> first_invalid_utf8(std::string_view text);
@@ -24,4 +24,4 @@ void append_lossy_utf8(std::string& text, std::string_view bytes);
 // Bytes at the end that begin a sequence still lacking bytes: 0 … 3.
 size_t incomplete_utf8_tail(std::string_view bytes);
 
-}  // namespace trilith::text
+}  // namespace trilith

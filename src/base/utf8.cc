@@ -1,6 +1,6 @@
-#include "text/utf8.h"
+#include "base/utf8.h"
 
-namespace trilith::text {
+namespace trilith {
 namespace {
 
 enum class Form { kValid, kInvalid, kIncomplete };
@@ -101,4 +101,4 @@ size_t incomplete_utf8_tail(std::string_view bytes) {
   return 0;
 }
 
-}  // namespace trilith::text
+}  // namespace trilith
