@@ -35,12 +35,8 @@ std::string decisive_test(const Hypothesis& best, const Hypothesis& rival,
   std::set<std::string> names;
   for (const auto& [name, nats] : best.nats_by_test) names.insert(name);
   for (const auto& [name, nats] : rival.nats_by_test) names.insert(name);
-  const auto of = [](const Hypothesis& hypothesis, const std::string& name) {
-    const auto found = hypothesis.nats_by_test.find(name);
-    return found == hypothesis.nats_by_test.end() ? 0 : found->second;
-  };
   for (const std::string& name : names) {
-    const double gain = of(best, name) - of(rival, name);
+    const double gain = best.nats_of(name) - rival.nats_of(name);
     if (gain > most) {
       most = gain;
       test = name;
@@ -55,11 +51,7 @@ std::string decisive_test(const Hypothesis& best, const Hypothesis& rival,
 
 // What `best` is ahead by convention alone: that orders readings, and settles nothing.
 double convention_lead(const Hypothesis& best, const Hypothesis& rival) {
-  const auto of = [](const Hypothesis& hypothesis) {
-    const auto found = hypothesis.nats_by_test.find("order convention");
-    return found == hypothesis.nats_by_test.end() ? 0 : found->second;
-  };
-  return of(best) - of(rival);
+  return best.nats_of("order convention") - rival.nats_of("order convention");
 }
 
 }  // namespace

@@ -39,6 +39,11 @@ struct Hypothesis {
     nats_by_test[test] += value;
     nats += value;
   }
+  // What one test adds; 0 when it had nothing to say.
+  double nats_of(const std::string& test) const {
+    const auto found = nats_by_test.find(test);
+    return found == nats_by_test.end() ? 0 : found->second;
+  }
 };
 
 // A module whose codes have been found, with the tensors that take part in it.

@@ -33,7 +33,7 @@ class Inspector {
 
   Result<Sheet> run() {
     describe_container();
-    if (Status status = survey(); !status.ok()) return refuse(std::move(status).error());
+    if (Status status = survey(); !status.ok()) return refuse(status.error());
     if (found_.groups.empty() && classify(modules_).empty()) {
       finish_plain();
       sheet_.verdict = Verdict::kIdentified;
@@ -43,7 +43,7 @@ class Inspector {
     Status found = search();
     if (!found.ok()) {
       if (Status status = search_generally(); !status.ok()) {
-        return refuse(std::move(found).error());
+        return refuse(found.error());
       }
     } else if (!can_probe()) {
       prefer_general();
@@ -52,16 +52,16 @@ class Inspector {
       TRILITH_RETURN_IF_ERROR(assume(field, value));
     }
     probe();
-    if (Status status = write_modules(); !status.ok()) return refuse(std::move(status).error());
+    if (Status status = write_modules(); !status.ok()) return refuse(status.error());
     finish_plain();
     decide();
     return std::move(sheet_);
   }
 
  private:
-  Sheet refuse(Error error) {
+  Sheet refuse(const Error& error) {
     sheet_.verdict = Verdict::kRefused;
-    sheet_.reason = std::move(error).to_string();
+    sheet_.reason = error.to_string();
     sheet_.modules.clear();
     sheet_.families.clear();
     finish_plain();
@@ -179,8 +179,17 @@ class Inspector {
     return {};
   }
 
-  bool can_probe() const {
-    return options_.probe && Probe::create(checkpoint_, default_probe_text()).ok();
+  // Keeps the probe for later: opening it reads the tokenizer.
+  bool can_probe() {
+    if (!options_.probe) return false;
+    default_probe_ = Probe::create(checkpoint_, default_probe_text());
+    return default_probe_->ok();
+  }
+
+  Result<Probe> open_probe() {
+    if (!options_.probe_text.empty()) return Probe::create(checkpoint_, options_.probe_text);
+    if (default_probe_) return *std::move(default_probe_);
+    return Probe::create(checkpoint_, default_probe_text());
   }
 
   // Nothing but statistics decides: the general search weighs more of them. It knows no planes of
@@ -191,13 +200,13 @@ class Inspector {
     uint64_t bytes = 0;
     for (const CodeGroup& group : found_.groups) bytes += group.codes.front()->tensor->bytes.size();
     if (bytes > kMostSearched) return;
-    std::vector<FamilySearch> narrow = families_;
-    const std::vector<PlainModule> plain = plain_;
+    std::vector<FamilySearch> narrow = std::move(families_);
+    std::vector<PlainModule> plain = std::move(plain_);
     const Status found = search_generally();
     const auto doubtful = [](const FamilySearch& family) { return !family.doubts.empty(); };
     if (found.ok() && std::none_of(families_.begin(), families_.end(), doubtful)) return;
     families_ = std::move(narrow);
-    plain_ = plain;
+    plain_ = std::move(plain);
   }
 
   // Any width, scale groups, zero points, tables: where the narrower search has no reading.
@@ -275,9 +284,7 @@ class Inspector {
       sheet_.probe.absent_because = "the modules' places in the network are not known";
       return;
     }
-    const auto probe = Probe::create(checkpoint_, options_.probe_text.empty()
-                                                      ? default_probe_text()
-                                                      : std::string_view(options_.probe_text));
+    const Result<Probe> probe = open_probe();
     if (!probe.ok()) {
       sheet_.probe.absent_because = probe.error().message;
       return;
@@ -408,6 +415,7 @@ class Inspector {
   std::vector<PlainModule> plain_;
   std::vector<Identities> identities_;
   std::vector<FamilySearch> families_;
+  std::optional<Result<Probe>> default_probe_;
   std::optional<ProbeScale> scale_;  // set when the probe found the reading
   std::set<std::string> assumed_;
   std::set<model::Role> undecided_roles_;
