@@ -13,7 +13,7 @@ std::vector<CodeChoice> code_choices(const StoredClass& stored) {
     if (tensor.shape.size() == 3 && tensor.shape.front() <= 8) {
       laws = stacked_laws(tensor.dtype, static_cast<int>(tensor.shape.front()));
     }
-    choices.push_back({{suffix}, std::move(laws)});
+    choices.emplace_back(std::vector{suffix}, std::move(laws));
   }
   for (const std::string& low : first.code_parts) {
     for (const std::string& high : first.code_parts) {

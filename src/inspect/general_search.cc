@@ -214,9 +214,9 @@ class GeneralSearch {
         candidates.begin(), candidates.end(),
         [](const Candidate& a, const Candidate& b) { return a.side.nats > b.side.nats; });
     const double top = candidates.front().side.nats;
-    for (Candidate& candidate : candidates) {
+    for (const Candidate& candidate : candidates) {
       if (candidate.side.nats < top - kSideWindow) break;
-      add_reading(*candidate.law, std::move(candidate.side));
+      add_reading(*candidate.law, candidate.side);
     }
     rank(result_.readings, std::nullopt);
     if (result_.readings.size() > kMostReadings) result_.readings.resize(kMostReadings);
@@ -229,14 +229,10 @@ class GeneralSearch {
   void add_doubts() {
     if (result_.readings.empty()) return;
     const Reading& best = result_.readings.front();
-    const auto of = [&](const std::string& test) {
-      const auto found = best.hypothesis.nats_by_test.find(test);
-      return found == best.hypothesis.nats_by_test.end() ? 0 : found->second;
-    };
-    if (of("side data") < -kDoubtful) {
+    if (best.hypothesis.nats_of("side data") < -kDoubtful) {
       result_.doubts.push_back("a tensor beside the codes has no part in this reading");
     }
-    if (of("centre") < -kDoubtful) {
+    if (best.hypothesis.nats_of("centre") < -kDoubtful) {
       result_.doubts.push_back("the weights of many groups lie to one side of zero");
     }
     result_.misfit = !result_.doubts.empty();
@@ -267,7 +263,7 @@ class GeneralSearch {
     return true;
   }
 
-  void add_reading(const Law& law, Side side) {
+  void add_reading(const Law& law, const Side& side) {
     GroupEvidence groups;
     std::vector<ProfiledModule> profiled;
     double dispersion = 0;

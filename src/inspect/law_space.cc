@@ -131,7 +131,7 @@ void add_base3(std::vector<CandidateLaw>& laws, DType dtype) {
 }
 
 // One block format: `bits` a code, `elements` a block.
-void add_block(std::vector<CandidateLaw>& laws, CandidateLaw base, int64_t elements) {
+void add_block(std::vector<CandidateLaw>& laws, const CandidateLaw& base, int64_t elements) {
   for (const DType dtype : {DType::kF16, DType::kF32, DType::kBF16, DType::kF8E8M0}) {
     for (const bool first : {true, false}) {
       CandidateLaw law = base;
@@ -152,7 +152,7 @@ void add_block(std::vector<CandidateLaw>& laws, CandidateLaw base, int64_t eleme
 }
 
 // Blocks whose scale belongs to the whole row, at its start.
-void add_line_blocks(std::vector<CandidateLaw>& laws, CandidateLaw base, int64_t elements) {
+void add_line_blocks(std::vector<CandidateLaw>& laws, const CandidateLaw& base, int64_t elements) {
   for (const DType dtype : {DType::kF32, DType::kF16}) {
     CandidateLaw law = base;
     law.spec.law.unit = UnitScope::kBlock;

@@ -28,7 +28,7 @@ PackingSpec k4(SlotOrder order, Levels levels, Scale scale) {
   spec.law.slots = 4;
   spec.law.slot_order = order;
   spec.code_table = CodeTable::list(std::move(levels));
-  spec.scale = scale;
+  spec.scale = std::move(scale);
   return spec;
 }
 
@@ -51,7 +51,7 @@ PackingSpec int8(Scale scale) {
   spec.bits = 8;
   spec.container = DType::kI8;
   spec.code_table = CodeTable::rule(CodeTable::Kind::kNative);
-  spec.scale = scale;
+  spec.scale = std::move(scale);
   return spec;
 }
 
@@ -156,7 +156,7 @@ PackingSpec base3(Scale scale, int pad_digit) {
   spec.digits.pad_digit = pad_digit;
   spec.pad.scope = Pad::Scope::kLine;
   spec.code_table = CodeTable::list(trits());
-  spec.scale = scale;
+  spec.scale = std::move(scale);
   return spec;
 }
 
@@ -166,7 +166,7 @@ PackingSpec bit_planes(std::vector<PlaneRole> planes, Scale scale) {
   spec.law.slots = 8;
   spec.planes = std::move(planes);
   spec.code_table = CodeTable::rule(CodeTable::Kind::kPlanes);
-  spec.scale = scale;
+  spec.scale = std::move(scale);
   return spec;
 }
 

@@ -25,7 +25,7 @@ PackingSpec row_words(DType container, int bits, Scale scale) {
     spec.law.bitstream = Bitstream::kLsbFirst;
   }
   spec.code_table = CodeTable::rule(CodeTable::Kind::kUnsigned);
-  spec.scale = scale;
+  spec.scale = std::move(scale);
   return spec;
 }
 
@@ -103,7 +103,7 @@ PackingSpec grouped_view(int bits, SlotOrder order, Regroup regroup, Scale scale
   const bool rows_of_groups = scale.index == Scale::Index::kRowGroup;
   spec.law.stride.granule = rows_of_groups ? scale.group : 1;
   spec.code_table = CodeTable::rule(CodeTable::Kind::kUnsigned);
-  spec.scale = scale;
+  spec.scale = std::move(scale);
   spec.regroup = regroup;
   spec.pad = {Pad::Scope::kTensor, 0};
   return spec;
@@ -180,7 +180,7 @@ PackingSpec bnb_int8() {
 }
 
 PackingSpec small_float(DType container, int bits, CodeTable::Kind table, Scale scale) {
-  PackingSpec spec = with_table(row_words(container, bits, scale), table);
+  PackingSpec spec = with_table(row_words(container, bits, std::move(scale)), table);
   spec.symbol = Symbol::kFloat;
   return spec;
 }

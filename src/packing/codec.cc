@@ -73,7 +73,6 @@ Status require_supported(const PackingSpec& spec) {
   if (spec.symbol == Symbol::kTriple) return refuse("triple symbols (magnitude and sign)");
   switch (spec.law.tile.kind) {
     case TileMap::Kind::kNone:
-      break;
     case TileMap::Kind::kBitnetGpu:
     case TileMap::Kind::kTl1:
     case TileMap::Kind::kTmac:
