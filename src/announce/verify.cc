@@ -5,18 +5,14 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/rounded.h"
+
 namespace trilith::announce {
 namespace {
 
 using packing::PackingSpec;
 using packing::QuantMatrix;
 using packing::Symbol;
-
-// Four significant digits: what a person reads, and the same text on every machine.
-Json rounded(double value) {
-  if (!std::isfinite(value)) return Json();
-  return std::strtod(fmt::format("{:.4g}", value).c_str(), nullptr);
-}
 
 class Verifier {
  public:

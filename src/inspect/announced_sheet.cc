@@ -7,8 +7,10 @@
 
 #include "announce/announce.h"
 #include "announce/verify.h"
+#include "base/rounded.h"
 #include "inspect/config_sizes.h"
 #include "inspect/decision.h"
+#include "inspect/evidence_writer.h"
 #include "inspect/name_roles.h"
 #include "inspect/tensor_summary.h"
 #include "inspect/worked_example.h"
@@ -37,9 +39,6 @@ announce::ShapeOf shapes_by_name(const ConfigSizes& sizes) {
     return std::nullopt;
   };
 }
-
-// Four significant digits, as everywhere in a sheet.
-double rounded(double value) { return std::strtod(fmt::format("{:.4g}", value).c_str(), nullptr); }
 
 // worked_example.h reads words along one line of the matrix.
 bool has_lines(const packing::Law& law) {
@@ -72,14 +71,10 @@ class Writer {
 
  private:
   void describe() {
-    const ConfigSizes sizes = sizes_from_config(checkpoint_.config());
+    describe_checkpoint(checkpoint_, sizes_from_config(checkpoint_.config()), sheet_);
     sheet_.verdict = Verdict::kIdentified;
-    sheet_.container = std::string(checkpoint::container_name(checkpoint_.container()));
-    sheet_.architecture = sizes.architecture;
-    sheet_.model_type = sizes.model_type;
     sheet_.announced = true;
     sheet_.framework = announcement_.format;
-    sheet_.templates = name_templates(checkpoint_.tensors());
   }
 
   // Modules with one spec and one kind of evidence are one family.
@@ -177,13 +172,7 @@ class Writer {
         return Error::damaged(fmt::format("{} values are not finite", summary.nan))
             .with_tensor(tensor.name);
       }
-      PlainSheet entry{};
-      entry.name = tensor.name;
-      entry.dtype = tensor.dtype;
-      entry.shape = tensor.shape;
-      entry.min = summary.min;
-      entry.max = summary.max;
-      entry.distinct = summary.distinct;
+      PlainSheet entry = describe_plain(tensor, summary);
       set_place(entry);
       sheet_.plain.push_back(std::move(entry));
     }

@@ -3,21 +3,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
-#include <cstdlib>
 
+#include "base/rounded.h"
+#include "inspect/grouping.h"
 #include "inspect/numbers.h"
 #include "inspect/worked_example.h"
 #include "packing/codec.h"
 
 namespace trilith::inspect {
 namespace {
-
-// Four significant digits: what a person reads, and the same text on every machine. strtod gives
-// the double nearest to those digits, which prints as them.
-double rounded(double value) {
-  return std::isfinite(value) ? std::strtod(fmt::format("{:.4g}", value).c_str(), nullptr) : value;
-}
 
 // Fields that need no line: they follow from others or hold their only value.
 bool is_silent(const std::string& field) {
@@ -145,6 +139,14 @@ FamilySheet write_family(const FamilySearch& family, const std::optional<ProbeSc
     sheet.alternatives.push_back({best.hypothesis.spec, doubt, "the reading explains too little"});
   }
   return sheet;
+}
+
+void describe_checkpoint(const checkpoint::Checkpoint& checkpoint, const ConfigSizes& sizes,
+                         Sheet& sheet) {
+  sheet.container = std::string(checkpoint::container_name(checkpoint.container()));
+  sheet.architecture = sizes.architecture;
+  sheet.model_type = sizes.model_type;
+  sheet.templates = name_templates(checkpoint.tensors());
 }
 
 PlainSheet describe_plain(const TensorView& tensor, const TensorSummary& summary) {

@@ -6,6 +6,8 @@
 #include <set>
 #include <string>
 
+#include "checkpoint/checkpoint.h"
+#include "inspect/config_sizes.h"
 #include "inspect/decision.h"
 #include "inspect/sheet.h"
 #include "inspect/tensor_summary.h"
@@ -15,6 +17,10 @@ namespace trilith::inspect {
 // `family.readings` ranked; `assumed`: fields that the user settled.
 FamilySheet write_family(const FamilySearch& family, const std::optional<ProbeScale>& probe,
                          const std::set<std::string>& assumed);
+
+// What a sheet says of the checkpoint as a whole.
+void describe_checkpoint(const checkpoint::Checkpoint& checkpoint, const ConfigSizes& sizes,
+                         Sheet& sheet);
 
 // Name, form and range of a tensor that is not packed; its role stays open.
 PlainSheet describe_plain(const TensorView& tensor, const TensorSummary& summary);

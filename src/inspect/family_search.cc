@@ -10,8 +10,8 @@
 #include "inspect/numbers.h"
 #include "inspect/overdispersion.h"
 #include "inspect/padding.h"
+#include "inspect/reading_evidence.h"
 #include "inspect/scale_direction.h"
-#include "packing/codec.h"
 
 namespace trilith::inspect {
 namespace {
@@ -27,19 +27,12 @@ constexpr size_t kPermutedPairs = 64;
 // nothing else tells apart, far from enough to decide.
 constexpr double kUsualTable = 0.1;
 
-// The factor of scales that state the largest magnitude: 127 is its code.
-constexpr double kAbsmax = 1.0 / 127;
-
 using Codes = std::vector<std::vector<uint8_t>>;  // of each module, [rows, cols]
 
 Result<Codes> decode_all(const Arrangement& arrangement) {
   Codes all;
   for (const PackedModule& module : arrangement.modules) {
-    packing::TensorsByRole tensors;
-    for (const auto& [role, tensor] : module.stored) {
-      if (role.starts_with("codes")) tensors[role] = *tensor;
-    }
-    auto matrix = packing::decode(arrangement.geometry.spec, tensors, module.rows, module.cols);
+    auto matrix = decode_codes(arrangement.geometry.spec, module, module.rows, module.cols);
     if (!matrix.ok()) return std::move(matrix).error().with_tensor(module.name);
     all.push_back(std::move(matrix->codes));
   }

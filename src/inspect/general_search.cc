@@ -37,7 +37,6 @@ constexpr double kTurned = 0.1;
 constexpr double kDoubtful = 50;
 constexpr double kUnconfirmed = 0.02;  // p-value of an order
 constexpr int kPermutations = 199;
-constexpr double kAbsmax = 1.0 / 127;
 // Elements that are decoded for the evidence; further modules are taken to be like the first ones.
 constexpr int64_t kMostElements = int64_t{1} << 19;
 

@@ -71,15 +71,12 @@ class Inspector {
   void describe_container() {
     const Json& config = checkpoint_.config();
     context_.sizes = sizes_from_config(config);
-    sheet_.container = std::string(checkpoint::container_name(checkpoint_.container()));
-    sheet_.architecture = context_.sizes.architecture;
-    sheet_.model_type = context_.sizes.model_type;
+    describe_checkpoint(checkpoint_, context_.sizes, sheet_);
     const Json& announced = config["quantization_config"];
     sheet_.announced = announced.is_object();
     if (const std::string* method = announced["quant_method"].as_string()) {
       sheet_.framework = *method;
     }
-    sheet_.templates = name_templates(checkpoint_.tensors());
   }
 
   // What lies in the file: codes, scales, plain tensors, and what names say of them.

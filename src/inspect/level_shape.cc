@@ -55,7 +55,6 @@ std::vector<double> falling_densities(const std::vector<Ring>& rings) {
 double symmetric_shape_nats(std::span<const std::pair<double, double>> level_counts) {
   std::map<double, double> counts;  // several codes of one level count together
   double total = 0;
-  double split = 0;  // what it costs that they do
   for (const auto& [level, count] : level_counts) {
     counts[level] += count;
     total += count;
@@ -75,11 +74,10 @@ double symmetric_shape_nats(std::span<const std::pair<double, double>> level_cou
   }
   std::vector<Ring> rings;
   for (const auto& [magnitude, ring] : by_magnitude) rings.push_back(ring);
-  std::vector<double> densities = falling_densities(rings);
   // The outermost magnitudes gather what was clipped, or are rare by the rounding: any density.
   const size_t free_rings = std::min<size_t>(2, rings.size() - 1);
   std::vector<Ring> inner(rings.begin(), rings.end() - static_cast<std::ptrdiff_t>(free_rings));
-  densities = falling_densities(inner);
+  std::vector<double> densities = falling_densities(inner);
   for (size_t i = inner.size(); i < rings.size(); ++i) {
     densities.push_back(rings[i].count() / rings[i].width());
   }
@@ -88,7 +86,7 @@ double symmetric_shape_nats(std::span<const std::pair<double, double>> level_cou
     fitted += share_nats(rings[i].below, densities[i] * rings[i].width_below, total);
     fitted += share_nats(rings[i].above, densities[i] * rings[i].width_above, total);
   }
-  return fitted - saturated - split;
+  return fitted - saturated;
 }
 
 double level_shape_nats(const CodeHistogram& counts,

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "packing/codec.h"
+#include "inspect/reading_evidence.h"
 
 namespace trilith::inspect {
 namespace {
@@ -21,11 +21,7 @@ double padding_nats(const Geometry& geometry, const PackedModule& module) {
   const int64_t cols = full.cols;
   const int64_t padding = along_k ? cols - module.cols : rows - module.rows;
   if (padding <= 0) return 0;
-  packing::TensorsByRole tensors;
-  for (const auto& [role, tensor] : module.stored) {
-    if (role.starts_with("codes")) tensors[role] = *tensor;
-  }
-  const auto matrix = packing::decode(spec, tensors, rows, cols);
+  const auto matrix = decode_codes(spec, module, rows, cols);
   if (!matrix.ok()) return 0;
   const size_t last = matrix->codes.size() - 1;
   double slots = 0;

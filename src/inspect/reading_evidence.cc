@@ -17,6 +17,15 @@ Result<QuantMatrix> decode_module(const packing::PackingSpec& spec, const Packed
   return packing::decode(spec, tensors, module.rows, module.cols);
 }
 
+Result<QuantMatrix> decode_codes(const packing::PackingSpec& spec, const PackedModule& module,
+                                 int64_t rows, int64_t cols) {
+  packing::TensorsByRole tensors;
+  for (const auto& [role, tensor] : module.stored) {
+    if (role.starts_with("codes")) tensors[role] = *tensor;
+  }
+  return packing::decode(spec, tensors, rows, cols);
+}
+
 double inverse_gain(const QuantMatrix& matrix) {
   double sum = 0;
   std::vector<double> squares(matrix.levels.size());

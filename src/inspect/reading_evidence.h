@@ -10,6 +10,10 @@ namespace trilith::inspect {
 Result<packing::QuantMatrix> decode_module(const packing::PackingSpec& spec,
                                            const PackedModule& module);
 
+// The codes alone, for a geometry without scales; `rows` and `cols` may reach into the padding.
+Result<packing::QuantMatrix> decode_codes(const packing::PackingSpec& spec,
+                                          const PackedModule& module, int64_t rows, int64_t cols);
+
 // Energies of rows and columns of the decoded weights; `mean_square` of all of them.
 Profiles profile_dense(const packing::QuantMatrix& matrix, const std::vector<float>& dense,
                        double& mean_square);

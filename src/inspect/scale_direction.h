@@ -9,6 +9,9 @@
 
 namespace trilith::inspect {
 
+// The factor of scales that state the largest magnitude of int8 codes: 127 is its code.
+constexpr double kAbsmax = 1.0 / 127;
+
 struct ScaleDirection {
   double gain_multiply = 0;  // rms(W) · sqrt(K) when scales multiply
   double gain_divide = 0;
