@@ -22,7 +22,7 @@ void check(const trilith::text::Tokenizer& tokenizer, std::string_view text, boo
                             [&](int32_t id) { return id >= 0 && id < tokenizer.vocab_size(); }));
   for (const bool skip_special : {false, true}) {
     const auto decoded = tokenizer.decode(*ids, skip_special);
-    TRILITH_CHECK(decoded.ok() && !trilith::text::first_invalid_utf8(*decoded).has_value());
+    TRILITH_CHECK(decoded.ok() && !trilith::first_invalid_utf8(*decoded).has_value());
     trilith::text::StreamingDetokenizer stream(tokenizer, skip_special);
     std::string streamed;
     for (const int32_t id : *ids) streamed += stream.push(id);
