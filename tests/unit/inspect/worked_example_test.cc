@@ -2,7 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdio>
 #include <sstream>
 
 #include "synthetic.h"
@@ -29,10 +28,11 @@ void expect_agreement(const PackingSpec& spec) {
     std::istringstream elements(example.elements[i]);
     std::string element;
     while (elements >> element) {
-      int n = 0;
-      int k = 0;
-      ASSERT_EQ(std::sscanf(element.c_str(), "W[%d,%d]", &n, &k), 2);
-      expected += std::to_string(matrix.levels[static_cast<size_t>(n * 64 + k)]) + " ";
+      std::istringstream place(element);  // "W[n,k]"
+      size_t n = 0;
+      size_t k = 0;
+      ASSERT_TRUE(place.ignore(2) >> n && place.ignore(1) >> k) << element;
+      expected += std::to_string(matrix.levels[n * 64 + k]) + " ";
     }
     said += example.levels[i] + " ";
   }
