@@ -12,6 +12,7 @@
 #include "inspect/decision.h"
 #include "inspect/evidence_writer.h"
 #include "inspect/name_roles.h"
+#include "inspect/stored_bytes.h"
 #include "inspect/tensor_summary.h"
 #include "inspect/worked_example.h"
 
@@ -56,6 +57,9 @@ class Writer {
   Result<Sheet> write() {
     describe();
     for (const Claim& claim : announcement_.claims) {
+      for (const auto& [role, tensor] : claim.stored) {
+        if (role.starts_with("codes")) TRILITH_RETURN_IF_ERROR(like_packed_weights(tensor));
+      }
       TRILITH_ASSIGN_OR_RETURN(const Verified verified, announce::verify(claim));
       if (verified.contradiction && !verified.better) return *verified.contradiction;
       if (verified.contradiction) {

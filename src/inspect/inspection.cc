@@ -14,6 +14,7 @@
 #include "inspect/plain_profiles.h"
 #include "inspect/probe.h"
 #include "inspect/probe_search.h"
+#include "inspect/stored_bytes.h"
 #include "inspect/worked_example.h"
 
 namespace trilith::inspect {
@@ -48,6 +49,7 @@ class Inspector {
     } else if (!can_probe()) {
       prefer_general();
     }
+    if (Status status = check_bytes(); !status.ok()) return refuse(status.error());
     for (const auto& [field, value] : options_.assume) {
       TRILITH_RETURN_IF_ERROR(assume(field, value));
     }
@@ -226,6 +228,19 @@ class Inspector {
       }
     }
     collect_plain(taken);
+    return {};
+  }
+
+  // Whether what was taken for codes can be packed weights at all, and is whole.
+  Status check_bytes() const {
+    for (const FamilySearch& family : families_) {
+      for (const PackedModule& module :
+           family.arrangements[family.readings.front().arrangement].modules) {
+        for (const auto& [role, tensor] : module.stored) {
+          if (role.starts_with("codes")) TRILITH_RETURN_IF_ERROR(like_packed_weights(*tensor));
+        }
+      }
+    }
     return {};
   }
 

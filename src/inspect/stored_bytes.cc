@@ -1,0 +1,194 @@
+#include "inspect/stored_bytes.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <vector>
+
+#include "base/dtype.h"
+
+namespace trilith::inspect {
+namespace {
+
+// Above what padding (ln 2 = 0.69) and the periods of 3-bit words (0.47) bring.
+constexpr double kMostDependence = 0.9;
+constexpr size_t kDependenceBytes = size_t{1} << 16;
+constexpr size_t kFewestPairs = 512;
+constexpr std::array<int64_t, 7> kDistances{1, 2, 3, 4, 8, 16, 32};  // in words
+
+constexpr size_t kWindows = 4096;
+constexpr size_t kSmallestWindow = 16;
+constexpr size_t kWindowSample = 256;  // bytes that are counted of a window
+constexpr double kPageNats = 100;
+constexpr double kPageNatsEach = 0.1;  // a half byte
+constexpr double kPageShare = 0.6;
+// 15 degrees of freedom: noise exceeds this once in 10 000 pages.
+constexpr double kUniform = 42.6;
+
+constexpr size_t kHalves = 16;
+using Counts = std::array<uint64_t, kHalves>;
+
+double n_log_n(uint64_t n) {
+  return n == 0 ? 0 : static_cast<double>(n) * std::log(static_cast<double>(n));
+}
+
+// Miller's correction takes off what a finite sample of independent halves shows.
+double mutual_information(const std::array<Counts, kHalves>& table) {
+  Counts columns{};
+  uint64_t total = 0;
+  int used_rows = 0;
+  double nats = 0;
+  for (const Counts& row : table) {
+    uint64_t sum = 0;
+    for (size_t c = 0; c < kHalves; ++c) {
+      nats += n_log_n(row[c]);
+      columns[c] += row[c];
+      sum += row[c];
+    }
+    nats -= n_log_n(sum);
+    used_rows += sum > 0;
+    total += sum;
+  }
+  int used_columns = 0;
+  for (const uint64_t column : columns) {
+    nats -= n_log_n(column);
+    used_columns += column > 0;
+  }
+  nats += n_log_n(total) - 0.5 * (used_rows - 1) * (used_columns - 1);
+  return nats / static_cast<double>(total);
+}
+
+size_t half_of(std::byte byte, int shift) {
+  return (std::to_integer<size_t>(byte) >> shift) & (kHalves - 1);
+}
+
+struct Window {
+  uint64_t begin = 0;
+  Counts counts{};
+};
+
+std::vector<Window> count_windows(std::span<const std::byte> bytes) {
+  const size_t step = std::max(kSmallestWindow, (bytes.size() + kWindows - 1) / kWindows);
+  std::vector<Window> windows;
+  for (size_t begin = 0; begin < bytes.size(); begin += step) {
+    Window window{begin, {}};
+    const size_t end = std::min(bytes.size(), begin + std::min(step, kWindowSample));
+    for (size_t i = begin; i < end; ++i) {
+      ++window.counts[half_of(bytes[i], 0)];
+      ++window.counts[half_of(bytes[i], 4)];
+    }
+    windows.push_back(window);
+  }
+  return windows;
+}
+
+struct Run {
+  size_t begin = 0;  // windows
+  size_t end = 0;
+  double nats = 0;
+};
+
+// The run of windows that noise explains best against `rest`.
+Run best_run(const std::vector<Window>& windows, const Counts& rest) {
+  uint64_t total = 0;
+  for (const uint64_t count : rest) total += count;
+  std::array<double, kHalves> gain{};
+  for (size_t c = 0; c < kHalves; ++c) {
+    const double share = (static_cast<double>(rest[c]) + 0.5) / (static_cast<double>(total) + 8.0);
+    gain[c] = -std::log(share * static_cast<double>(kHalves));
+  }
+  Run best;
+  Run open;
+  for (size_t w = 0; w < windows.size(); ++w) {
+    if (open.nats <= 0) open = {w, w, 0};
+    for (size_t c = 0; c < kHalves; ++c) {
+      open.nats += gain[c] * static_cast<double>(windows[w].counts[c]);
+    }
+    open.end = w + 1;
+    if (open.nats > best.nats) best = open;
+  }
+  return best;
+}
+
+}  // namespace
+
+SerialDependence serial_dependence(const TensorView& tensor) {
+  SerialDependence worst;
+  const std::span bytes = tensor.bytes.first(std::min(tensor.bytes.size(), kDependenceBytes));
+  const size_t word = dtype_size(tensor.dtype);
+  for (const int64_t distance : kDistances) {
+    const size_t ahead = static_cast<size_t>(distance) * word;
+    if (bytes.size() / word < kFewestPairs + static_cast<size_t>(distance)) break;
+    for (size_t lane = 0; lane < word; ++lane) {
+      for (const int shift : {0, 4}) {
+        std::array<Counts, kHalves> table{};
+        for (size_t i = lane; i + ahead < bytes.size(); i += word) {
+          ++table[half_of(bytes[i], shift)][half_of(bytes[i + ahead], shift)];
+        }
+        const double nats = mutual_information(table);
+        if (nats > worst.nats) worst = {nats, distance};
+      }
+    }
+  }
+  return worst;
+}
+
+std::optional<NoisePage> noise_page(const TensorView& tensor) {
+  const std::vector<Window> windows = count_windows(tensor.bytes);
+  Counts all{};
+  for (const Window& window : windows) {
+    for (size_t c = 0; c < kHalves; ++c) all[c] += window.counts[c];
+  }
+  // What the rest looks like is known once the page is, and the other way round.
+  Counts rest = all;
+  Counts inside{};
+  Run run;
+  for (int round = 0; round < 4; ++round) {
+    run = best_run(windows, rest);
+    inside = {};
+    for (size_t w = run.begin; w < run.end; ++w) {
+      for (size_t c = 0; c < kHalves; ++c) inside[c] += windows[w].counts[c];
+    }
+    for (size_t c = 0; c < kHalves; ++c) rest[c] = all[c] - inside[c];
+  }
+  uint64_t total = 0;
+  for (const uint64_t count : inside) total += count;
+  const double halves = static_cast<double>(total);
+  if (run.nats < kPageNats || run.nats < kPageNatsEach * halves) return std::nullopt;
+  if (static_cast<double>(run.end - run.begin) > kPageShare * static_cast<double>(windows.size())) {
+    return std::nullopt;
+  }
+  const double expected = halves / static_cast<double>(kHalves);
+  double chi_square = 0;
+  for (const uint64_t count : inside) {
+    const double off = static_cast<double>(count) - expected;
+    chi_square += off * off / expected;
+  }
+  if (chi_square > kUniform) return std::nullopt;
+  const uint64_t end = run.end < windows.size() ? windows[run.end].begin : tensor.bytes.size();
+  return NoisePage{windows[run.begin].begin, end, run.nats};
+}
+
+Status like_packed_weights(const TensorView& tensor) {
+  if (is_float(tensor.dtype)) return {};
+  const SerialDependence serial = serial_dependence(tensor);
+  if (serial.nats > kMostDependence) {
+    return Error::unsupported(
+               fmt::format(
+                   "not packed weights: half a byte tells {:.2f} of 2.77 nats of the one {} "
+                   "words on, as in text, pictures and counters",
+                   serial.nats, serial.distance))
+        .with_tensor(tensor.name);
+  }
+  if (const auto page = noise_page(tensor)) {
+    return Error::damaged(fmt::format("bytes {} to {} are noise, unlike the rest of the tensor "
+                                      "({:.0f} nats): they were overwritten",
+                                      page->begin, page->end, page->nats))
+        .with_tensor(tensor.name);
+  }
+  return {};
+}
+
+}  // namespace trilith::inspect
