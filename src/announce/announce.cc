@@ -22,6 +22,7 @@ constexpr std::array kRecognisers = {
     Recogniser{"torchao", torchao_claims},
     Recogniser{"bitnet", bitnet_claims},
     Recogniser{"gemma", gemma_claims},
+    Recogniser{"t-mac", tmac_claims},
     Recogniser{"mlx", mlx_claims},
 };
 

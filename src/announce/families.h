@@ -17,6 +17,7 @@ Recognised bitsandbytes_claims(const Source& source);
 Recognised torchao_claims(const Source& source);
 Recognised bitnet_claims(const Source& source);
 Recognised gemma_claims(const Source& source);
+Recognised tmac_claims(const Source& source);
 
 // auto-round can export in AWQ's layout.
 bool is_awq_export(const Settings& settings);

@@ -3,7 +3,10 @@
 // weight and weight_scale; only the shapes tell which axis is packed.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "announce/families.h"
+#include "announce/kernel_layouts.h"
 #include "announce/row_scales.h"
 #include "base/check.h"
 #include "packing/catalogue.h"
@@ -149,12 +152,16 @@ std::vector<std::string> packed_modules(const Source& source) {
 
 Recognised bitnet_claims(const Source& source) {
   const Settings& settings = source.settings();
-  if (settings.method != "bitnet") return std::nullopt;
+  const std::vector<std::string> modules = packed_modules(source);
+  const auto gpu = [&](const std::string& module) { return is_bitnet_gpu(source, module); };
+  const bool for_gpu = !modules.empty() && std::all_of(modules.begin(), modules.end(), gpu);
+  if (settings.method != "bitnet" && !(settings.method.empty() && for_gpu)) return std::nullopt;
   const auto spec = bitnet_spec(settings);
   if (!spec.ok()) return Result<Announcement>(spec.error());
-  Announcement announcement{"bitnet", settings.where, {}};
-  for (const std::string& module : packed_modules(source)) {
-    auto claim = bitnet_claim(source, module, *spec);
+  Announcement announcement{for_gpu ? "bitnet-gpu" : "bitnet", settings.where, {}};
+  for (const std::string& module : modules) {
+    auto claim =
+        gpu(module) ? bitnet_gpu_claim(source, module) : bitnet_claim(source, module, *spec);
     if (!claim.ok()) return Result<Announcement>(std::move(claim).error());
     announcement.claims.push_back(std::move(claim).value());
   }

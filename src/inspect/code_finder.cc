@@ -69,6 +69,16 @@ bool may_hold_codes(const Part& part) {
   return !contains_any(tensor.name, {"position_ids", "token_type_ids", "mask"});
 }
 
+// "mask" is also what the plane beside a plane of signs is called.
+bool is_plane_called_mask(const Part& part, const StoredModule& module) {
+  const TensorView& tensor = *part.tensor;
+  if (!is_integer(tensor.dtype) || !contains_any(part.suffix, {"mask"})) return false;
+  return std::any_of(module.parts.begin(), module.parts.end(), [&](const Part& other) {
+    return &other != &part && may_hold_codes(other) && other.tensor->dtype == tensor.dtype &&
+           other.tensor->shape == tensor.shape;
+  });
+}
+
 bool may_hold_scales(const Part& part) {
   return is_float(part.tensor->dtype) && !part.suffix.ends_with("bias") && part.summary->nan == 0 &&
          (part.summary->min > 0 || part.summary->max < 0);
@@ -78,7 +88,7 @@ CodeGroup make_group(const StoredModule& module, FoundCodes& found) {
   CodeGroup group;
   group.name = module.name;
   for (const Part& part : module.parts) {
-    if (may_hold_codes(part)) {
+    if (may_hold_codes(part) || is_plane_called_mask(part, module)) {
       group.codes.push_back(&part);
     } else if (is_float(part.tensor->dtype)) {
       group.floats.push_back(&part);

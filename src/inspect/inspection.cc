@@ -12,6 +12,7 @@
 #include "inspect/general_search.h"
 #include "inspect/identities.h"
 #include "inspect/plain_profiles.h"
+#include "inspect/plane_names.h"
 #include "inspect/probe.h"
 #include "inspect/probe_search.h"
 #include "inspect/stored_bytes.h"
@@ -167,6 +168,7 @@ class Inspector {
         return Error::unsupported(family.refusal).with_tensor(family.module);
       }
       weigh_announcement(family);
+      weigh_plane_names(family);
       const auto& modules = family.arrangements[family.readings.front().arrangement].modules;
       for (const PackedModule& module : modules) {
         for (const auto& [role, tensor] : module.stored) taken.insert(tensor);

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <bit>
+
 #include "announce/verify.h"
 #include "zoo_case.h"
 
@@ -85,6 +87,8 @@ INSTANTIATE_TEST_SUITE_P(
         Honest{"torchao-uint6", 6, 32, Scale::Index::kRowGroup, Zero::Kind::kInteger},
         Honest{"torchao-mxfp8", 8, 32, Scale::Index::kRowGroup, Zero::Kind::kNone},
         Honest{"transformers-bitnet-odd-rows", 2, 0, Scale::Index::kTensor, Zero::Kind::kNone},
+        Honest{"own-bitnet-gpu-int2", 2, 0, Scale::Index::kTensor, Zero::Kind::kNone},
+        Honest{"own-tmac-2bit", 2, 0, Scale::Index::kTensor, Zero::Kind::kNone},
         Honest{"transformers-gemma-mixed-2-4-8", 4, 0, Scale::Index::kRow, Zero::Kind::kNone}),
     [](const auto& param_info) {
       std::string name = param_info.param.name;
@@ -111,6 +115,8 @@ TEST(Families, SizesContradictFalseConfigs) {
       {"quanto-int4-g64", "weights", "int2", "announced bits contradict"},
       {"transformers-bitnet-autobitlinear", "quantization_mode", "online", "asks for"},
       {"transformers-bitnet-autobitlinear", "use_rms_norm", true, "asks for"},
+      {"own-tmac-2bit", "bm", 128, "another size than the architecture says"},
+      {"own-tmac-2bit", "bits", 9, "without the sizes of its tiles"},
   };
   for (const Lie& lie : lies) {
     ZooCase zoo(lie.name);
@@ -120,6 +126,47 @@ TEST(Families, SizesContradictFalseConfigs) {
     ASSERT_FALSE(announced->ok()) << lie.name << " " << lie.key;
     EXPECT_THAT(announced->error().to_string(), HasSubstr(lie.message));
   }
+}
+
+// Matrices that were joined along N before packing keep a scale each, filled up to four.
+TEST(Families, JoinedMatricesOfTheBitnetGpuKernel) {
+  ZooCase zoo("own-bitnet-gpu-int2");
+  const auto set_scale = [&](const std::string& tensor, size_t place, float value) {
+    const uint32_t bits = std::bit_cast<uint32_t>(value);
+    auto& bytes = zoo.tensor(tensor).bytes;
+    bytes.at(2 * place) = static_cast<std::byte>(bits >> 16);
+    bytes.at(2 * place + 1) = static_cast<std::byte>(bits >> 24);
+  };
+  set_scale("up_proj.weight_scale", 1, 0.5F);
+  for (const char* part : {"weight", "weight_scale"}) {  // 128 rows: 64 of q, 32 of k and of v
+    const auto down = zoo.tensors.find(std::string("model.layers.0.mlp.down_proj.") + part);
+    ASSERT_NE(down, zoo.tensors.end());
+    zoo.tensors[std::string("layers.0.attention.wqkv.") + part] = down->second;
+    zoo.tensors.erase(down);
+  }
+  set_scale("wqkv.weight_scale", 1, 0.5F);
+  set_scale("wqkv.weight_scale", 2, 0.25F);
+  for (const bool named : {true, false}) {
+    if (!named) zoo.config.set("quantization_config", Json());
+    const Recognised announced = zoo.announced();
+    ASSERT_TRUE(announced && announced->ok()) << named;
+    const Claim* const up = claim_of(announced, "up_proj");
+    ASSERT_NE(up, nullptr);
+    EXPECT_EQ(up->spec.scale.index, Scale::Index::kSegment);
+    EXPECT_EQ(up->spec.scale.segments, 2);
+    const Claim* const qkv = claim_of(announced, "wqkv");
+    ASSERT_NE(qkv, nullptr);
+    EXPECT_EQ(qkv->spec.scale.segment_lengths, (std::vector<int64_t>{64, 32, 32}));
+    const auto matrix = packing::decode(qkv->spec, qkv->stored, qkv->rows, qkv->cols);
+    ASSERT_TRUE(matrix.ok()) << matrix.error().to_string();
+    EXPECT_EQ(matrix->scales.at(1), 0.5F);
+    EXPECT_EQ(matrix->scales.at(2), 0.25F);
+  }
+  set_scale("wqkv.weight_scale", 2, 0.0F);
+  set_scale("wqkv.weight_scale", 3, 0.125F);
+  const Recognised announced = zoo.announced();
+  ASSERT_TRUE(announced && !announced->ok());
+  EXPECT_THAT(announced->error().to_string(), HasSubstr("do not make up the rows"));
 }
 
 TEST(Families, MlxBitsAreHeldAgainstTheGroups) {
