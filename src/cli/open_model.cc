@@ -28,13 +28,17 @@ Result<model::FormatSheet> inspect_format(const checkpoint::Checkpoint& checkpoi
 
 }  // namespace
 
-Result<model::LoadedModel> open_model(const std::string& path, const std::string& sheet,
-                                      const model::LoadOptions& load) {
+model::OpenOptions open_options(const std::string& sheet, const model::LoadOptions& load) {
   model::OpenOptions options;
   options.sheet = sheet;
   options.inspect = inspect_format;
   options.load = load;
-  return model::open_model(path, options);
+  return options;
+}
+
+Result<model::LoadedModel> open_model(const std::string& path, const std::string& sheet,
+                                      const model::LoadOptions& load) {
+  return model::open_model(path, open_options(sheet, load));
 }
 
 }  // namespace trilith::cli

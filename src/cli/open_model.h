@@ -8,6 +8,7 @@
 namespace trilith::cli {
 
 // `sheet`: the user's --sheet, or empty.
+model::OpenOptions open_options(const std::string& sheet, const model::LoadOptions& load);
 Result<model::LoadedModel> open_model(const std::string& path, const std::string& sheet,
                                       const model::LoadOptions& load);
 

@@ -16,6 +16,7 @@ int run_program(int argc, char** argv) {
   add_trace_verb(app, outcome);
   add_verify_verb(app, outcome);
   add_run_verb(app, outcome);
+  add_convert_verb(app, outcome);
   add_tokenize_verb(app, outcome);
   add_doctor_verb(app, outcome);
   try {

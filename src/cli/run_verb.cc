@@ -1,12 +1,12 @@
 #include <fmt/format.h>
 
 #include <chrono>
-#include <csignal>
 #include <cstdio>
 #include <iostream>
 
 #include "base/log.h"
 #include "base/mapped_file.h"
+#include "cli/interrupt.h"
 #include "cli/open_model.h"
 #include "cli/verb.h"
 #include "engine/generate.h"
@@ -35,26 +35,6 @@ struct RunArguments {
   std::string mode;
   int threads = 0;
   std::string json_path;
-};
-
-volatile std::sig_atomic_t interrupted = 0;
-
-// Ctrl-C ends the text after the token at work; a second one ends the program.
-class InterruptHandler {
- public:
-  InterruptHandler() {
-    interrupted = 0;
-    struct sigaction action = {};
-    action.sa_handler = [](int) { interrupted = 1; };
-    action.sa_flags = static_cast<int>(SA_RESETHAND);
-    sigaction(SIGINT, &action, &previous_);
-  }
-  ~InterruptHandler() { sigaction(SIGINT, &previous_, nullptr); }
-  InterruptHandler(const InterruptHandler&) = delete;
-  InterruptHandler& operator=(const InterruptHandler&) = delete;
-
- private:
-  struct sigaction previous_ = {};
 };
 
 // The text to stdout as it arrives, unless stdout is for the JSON.
@@ -197,20 +177,20 @@ Result<int> run(const RunArguments& arguments) {
                            engine::Engine::create(std::move(loaded.weights), options));
   const double load_seconds = std::chrono::duration<double>(Clock::now() - start).count();
 
-  const InterruptHandler handler;
+  const InterruptHandler handler;  // the text ends after the token at work
   TextStream stream(loaded.tokenizer, arguments.json_path != "-");
-  TRILITH_ASSIGN_OR_RETURN(
-      const engine::Generation generation,
-      engine::generate(
-          engine, prompt, generate_options(arguments, engine.spec()),
-          [&](int32_t id) { return stream.push(id); }, [] { return interrupted == 0; }));
+  TRILITH_ASSIGN_OR_RETURN(const engine::Generation generation,
+                           engine::generate(
+                               engine, prompt, generate_options(arguments, engine.spec()),
+                               [&](int32_t id) { return stream.push(id); },
+                               [] { return !InterruptHandler::interrupted(); }));
   if (stream.failed() || !stream.finish()) {
     return Error::runtime("the text cannot be written to stdout");
   }
   report_speed(engine, prompt.size(), generation);
   TRILITH_RETURN_IF_ERROR(write_json(
       arguments.json_path, report(engine, prompt, generation, stream.text(), load_seconds)));
-  return interrupted != 0 ? exit_code(ErrorKind::kInterrupted) : 0;
+  return InterruptHandler::interrupted() ? exit_code(ErrorKind::kInterrupted) : 0;
 }
 
 }  // namespace

@@ -24,6 +24,15 @@ struct PartSource {
   bool is_packed() const { return from.index() == 1; }
 };
 
+// Where every part of a model lies. The pointers are into the checkpoint and the sheet.
+struct PartPlan {
+  std::vector<PartSource> sources;     // in execution order
+  std::vector<std::string> left_over;  // tensors that belong to no part, in name order
+};
+// Finds every part and checks its shape; no data is read but biases that should not be there.
+Result<PartPlan> plan_parts(const checkpoint::Checkpoint& checkpoint, const ModelSpec& spec,
+                            const FormatSheet& sheet);
+
 struct LoadedPart {
   std::variant<packing::QuantMatrix, DenseMatrix> values;
   Fingerprint fingerprint;

@@ -32,6 +32,14 @@ class Planner {
     return std::move(sources_);
   }
 
+  std::vector<std::string> left_over() const {
+    std::vector<std::string> others;
+    for (const TensorView& tensor : checkpoint_.tensors()) {
+      if (!used_.contains(tensor.name)) others.push_back(tensor.name);
+    }
+    return others;
+  }
+
   void report_left_over() const {
     std::vector<std::string_view> others;
     for (const TensorView& tensor : checkpoint_.tensors()) {
@@ -229,6 +237,15 @@ std::string overall_fingerprint(const std::map<std::string, Fingerprint>& prints
 }
 
 }  // namespace
+
+Result<PartPlan> plan_parts(const Checkpoint& checkpoint, const ModelSpec& spec,
+                            const FormatSheet& sheet) {
+  Planner planner(checkpoint, spec, sheet);
+  PartPlan plan;
+  TRILITH_ASSIGN_OR_RETURN(plan.sources, planner.plan());
+  plan.left_over = planner.left_over();
+  return plan;
+}
 
 Result<Weights> load_weights(const Checkpoint& checkpoint, const ModelSpec& spec,
                              const FormatSheet& sheet, const LoadOptions& options) {

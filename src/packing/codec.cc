@@ -278,6 +278,30 @@ Result<StoredByRole> stored_layout(const PackingSpec& spec, int64_t rows, int64_
   return std::move(plan.stored);
 }
 
+Result<QuantMatrix> blank_matrix(const PackingSpec& spec, int64_t rows, int64_t cols) {
+  TRILITH_ASSIGN_OR_RETURN(const Plan plan, plan_for(spec, rows, cols));
+  TRILITH_ASSIGN_OR_RETURN(const ScaleGrid grid,
+                           scale_grid(spec, plan.planes.planes.front().layout, rows, cols));
+  QuantMatrix matrix;
+  matrix.rows = rows;
+  matrix.cols = cols;
+  matrix.bits = bits_of_codes(spec);
+  matrix.scale = matrix_scale(spec);
+  matrix.zero = spec.zero;
+  matrix.levels = levels_of(spec);
+  matrix.levels.resize(matrix.bits == 0 ? 3 : size_t{1} << matrix.bits);
+  matrix.codes.resize(static_cast<size_t>(rows * cols));
+  matrix.scales.resize(static_cast<size_t>(grid.count()));
+  if (spec.scale.index == Scale::Index::kRankOne) {
+    matrix.column_scales.resize(static_cast<size_t>(cols));
+  }
+  if (spec.zero.kind != Zero::Kind::kNone && spec.zero.kind != Zero::Kind::kConstant) {
+    matrix.zeros.resize(matrix.scales.size());
+  }
+  if (spec.group_index) matrix.group_index.resize(static_cast<size_t>(cols));
+  return matrix;
+}
+
 Result<QuantMatrix> decode(const PackingSpec& spec, const TensorsByRole& stored, int64_t rows,
                            int64_t cols, const DecodeOptions& options) {
   const TensorsByRole tensors = with_float8_scales(spec, stored);

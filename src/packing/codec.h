@@ -39,6 +39,10 @@ Result<QuantMatrix> decode(const PackingSpec& spec, const TensorsByRole& tensors
 // The stored tensors from codes, scales and zeros alone: decode's inverse, byte for byte.
 Result<StoredByRole> encode(const PackingSpec& spec, const QuantMatrix& matrix);
 
+// A matrix that encode takes: codes, scales, zero points and column groups of the right counts, all
+// 0, with the levels of `spec` (none yet where the table lies in the file).
+Result<QuantMatrix> blank_matrix(const PackingSpec& spec, int64_t rows, int64_t cols);
+
 // dtype and shape of each tensor that `spec` stores for W[rows, cols], without data.
 Result<StoredByRole> stored_layout(const PackingSpec& spec, int64_t rows, int64_t cols);
 

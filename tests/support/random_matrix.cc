@@ -21,23 +21,10 @@ float rounded(DType dtype, float value) {
   return value;
 }
 
-// A matrix with all the right counts (scales, zeros, groups): what zero bytes decode to. Division
-// by a zero scale and codes without a level are kept out of the way.
-QuantMatrix blank_matrix(const PackingSpec& spec, int64_t rows, int64_t cols) {
-  PackingSpec probe = spec;
-  probe.scale.op = Scale::Op::kMultiply;
-  auto stored = packing::stored_layout(probe, rows, cols);
-  TRILITH_CHECK(stored.ok());
-  packing::TensorsByRole tensors;
-  for (auto& [role, tensor] : *stored) {
-    tensor.bytes.resize(*byte_count(tensor.dtype, tensor.shape));
-    tensors[role] = TensorView{role, tensor.dtype, tensor.shape, tensor.bytes};
-  }
-  auto matrix = packing::decode(probe, tensors, rows, cols, {.unused_as_zero = true});
+QuantMatrix without_values(const PackingSpec& spec, int64_t rows, int64_t cols) {
+  auto matrix = packing::blank_matrix(spec, rows, cols);
   TRILITH_CHECK(matrix.ok());
-  matrix->scale.op = spec.scale.op;
-  auto levels = packing::levels_of(spec);
-  if (levels.size() < matrix->levels.size()) levels.resize(matrix->levels.size());
+  auto& levels = matrix->levels;
   if (spec.code_table.kind == packing::CodeTable::Kind::kTensor) {
     // A skewed table, so that neither order nor sign of the codes is a symmetry.
     for (size_t code = 0; code < levels.size(); ++code) {
@@ -47,7 +34,6 @@ QuantMatrix blank_matrix(const PackingSpec& spec, int64_t rows, int64_t cols) {
       levels[code] = static_cast<double>(rounded(spec.code_table.dtype, level));
     }
   }
-  matrix->levels = std::move(levels);
   return std::move(matrix).value();
 }
 
@@ -129,7 +115,7 @@ bool has_random_matrices(const PackingSpec& spec) {
 
 QuantMatrix random_matrix(const PackingSpec& spec, int64_t rows, int64_t cols, double rms,
                           Random& random) {
-  QuantMatrix matrix = blank_matrix(spec, rows, cols);
+  QuantMatrix matrix = without_values(spec, rows, cols);
   const CodeDrawer drawer(matrix.levels);
   for (uint8_t& code : matrix.codes) code = drawer.draw(random);
   if (!matrix.group_index.empty()) {
