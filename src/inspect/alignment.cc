@@ -8,6 +8,7 @@
 namespace trilith::inspect {
 namespace {
 
+constexpr double kLuck = 3;  // ln 20
 constexpr uint64_t kSeed = 0x7472696c697468;
 
 // Ranks as a unit vector around zero, so that rho is a dot product; empty for a constant profile.
@@ -30,38 +31,54 @@ double dot(const std::vector<double>& a, const std::vector<double>& b) {
   return sum;
 }
 
+// Of the twenty or so orders that are tried, the best reaches kLuck by chance.
+double evident_nats(double rho, size_t count) {
+  return std::max(0.0, correlation_nats(rho, count) - kLuck);
+}
+
 }  // namespace
 
 Alignment measure_alignment(const std::vector<ProfilePair>& pairs, int permutations) {
   Alignment alignment;
-  std::vector<std::vector<double>> firsts;
-  std::vector<std::vector<double>> seconds;
+  struct Tested {
+    std::vector<double> first;
+    std::vector<double> second;
+    bool repeats = false;
+  };
+  std::vector<Tested> tested;
+  const ProfilePair* before = nullptr;  // the last pair that was kept
   for (const ProfilePair& pair : pairs) {
     if (pair.first.size() != pair.second.size() || pair.first.size() < 8) continue;
     std::vector<double> a = unit_ranks(pair.first);
     std::vector<double> b = unit_ranks(pair.second);
     if (a.empty() || b.empty()) continue;
     const double rho = dot(a, b);
-    const double nats = correlation_nats(rho, a.size());
+    const double nats = evident_nats(rho, a.size());
     Alignment::Kind& kind = alignment.kinds[pair.what];
     ++kind.pairs;
     kind.mean_rho += rho;
     kind.nats += nats;
     alignment.nats += nats;
     if (!pair.tested) continue;
-    alignment.tested_nats += nats;
-    firsts.push_back(std::move(a));
-    seconds.push_back(std::move(b));
+    alignment.tested_nats += correlation_nats(rho, a.size());
+    const bool repeats = pair.repeats && before == &pair - 1;
+    tested.push_back({std::move(a), std::move(b), repeats});
+    before = &pair;
   }
   for (auto& [what, kind] : alignment.kinds) kind.mean_rho /= kind.pairs;
-  if (permutations == 0 || firsts.empty()) return alignment;
+  if (permutations == 0 || tested.empty()) return alignment;
   Shuffler shuffler(kSeed);
   int as_good = 0;
   for (int round = 0; round < permutations; ++round) {
     double nats = 0;
-    for (size_t i = 0; i < firsts.size(); ++i) {
-      shuffler.shuffle(firsts[i]);
-      nats += correlation_nats(dot(firsts[i], seconds[i]), firsts[i].size());
+    for (size_t i = 0; i < tested.size(); ++i) {
+      Tested& pair = tested[i];
+      if (pair.repeats) {
+        pair.first = tested[i - 1].first;
+      } else {
+        shuffler.shuffle(pair.first);
+      }
+      nats += correlation_nats(dot(pair.first, pair.second), pair.first.size());
     }
     if (nats >= alignment.tested_nats) ++as_good;
   }

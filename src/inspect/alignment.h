@@ -19,11 +19,15 @@ struct ProfilePair {
   std::vector<double> first;
   std::vector<double> second;
   bool tested = true;  // its correlation depends on the order in question
+  // `first` is that of the pair before: a random order is one order for both.
+  bool repeats = false;
 };
 
 struct Alignment {
-  double nats = 0;         // over all pairs, so that readings along different axes compare
-  double tested_nats = 0;  // over the tested ones
+  // Over all pairs, so that readings along different axes compare, and of each what it says beyond
+  // the luck of the best of many orders.
+  double nats = 0;
+  double tested_nats = 0;  // over the tested ones, luck included
   double p_value = 1;      // of a random order doing as well on the tested pairs
   struct Kind {
     int pairs = 0;

@@ -7,6 +7,7 @@
 
 #include "base/fingerprint.h"
 #include "inspect/code_tables.h"
+#include "inspect/law_space.h"
 #include "inspect/numbers.h"
 #include "inspect/overdispersion.h"
 #include "inspect/padding.h"
@@ -271,6 +272,7 @@ class Search {
       if (i > 0) measured.tested[i] = std::move(measured.tested[i * step]);
     }
     measured.tested.resize((measured.tested.size() + step - 1) / step);
+    for (ProfilePair& pair : measured.tested) pair.repeats = pair.repeats && step == 1;
     return measured;
   }
 
@@ -320,6 +322,7 @@ class Search {
     hypothesis.add("alignment", measured.alignment.nats);
     hypothesis.add("overdispersion", measured.dispersion_nats);
     hypothesis.add("padding", measured.padding_nats);
+    hypothesis.add("order convention", order_convention(hypothesis.spec));
     const std::optional<Scale>& scale = result_.arrangements[index].scale;
     if (!scale) {
       result_.readings.push_back({hypothesis, index});

@@ -283,6 +283,7 @@ class GeneralSearch {
       entry.cols = module.cols;
       double square = 0;
       entry.profiles = profile_dense(*matrix, dense, square);
+      entry.col_scale = column_scales(*matrix);
       profiled.push_back(std::move(entry));
       dispersion += disperse(*matrix);
       if (!(square > 0) || !std::isfinite(square)) return;

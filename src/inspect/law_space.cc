@@ -22,8 +22,8 @@ using packing::UnitScope;
 // Nats of conventions, relative to the commonest (neighbours in a word, lowest bits first): more
 // than the chance correlations of an order that nothing confirms. They order readings and settle
 // nothing.
-constexpr double kUnusual = 3;
-constexpr double kRare = 6;
+constexpr double kUnusual = 6;
+constexpr double kRare = 10;
 
 PackingSpec bare(Symbol symbol, int bits, DType container, int slots) {
   PackingSpec spec;
@@ -179,6 +179,15 @@ void add_tail_blocks(std::vector<CandidateLaw>& laws, CandidateLaw base, int64_t
 }
 
 }  // namespace
+
+double order_convention(const PackingSpec& spec) {
+  const packing::Law& law = spec.law;
+  if (law.slots < 2 || law.unit == UnitScope::kBlock) return 0;
+  double nats = law.slot_order == SlotOrder::kLowFirst ? 0 : -kUnusual;
+  // Four rows of a byte lie a quarter of the matrix apart as often as they are neighbours.
+  if (law.stride.kind != Stride::Kind::kFixed) return law.axis == Axis::kN ? nats : nats - kUnusual;
+  return law.stride.value == 1 ? nats : nats - kRare;
+}
 
 std::vector<CandidateLaw> word_laws(DType dtype) {
   std::vector<CandidateLaw> laws;

@@ -17,6 +17,9 @@ struct CandidateLaw {
   double prior = 0;           // nats, ≤ 0
 };
 
+// The prior of an order of slots, for laws that are found elsewhere.
+double order_convention(const packing::PackingSpec& spec);
+
 // Codes in one tensor of this dtype.
 std::vector<CandidateLaw> word_laws(DType dtype);
 // Blocks along a row with their scale before or behind the codes, in bytes.

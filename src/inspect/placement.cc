@@ -1,8 +1,10 @@
 #include "inspect/placement.h"
 
 #include <algorithm>
+#include <iterator>
 #include <set>
 
+#include "inspect/name_roles.h"
 #include "packing/codec.h"
 
 namespace trilith::inspect {
@@ -78,6 +80,20 @@ std::optional<std::pair<int64_t, int64_t>> stated_shape(const ClassModule& modul
   return std::nullopt;
 }
 
+// A name that says what a module is leaves only the shapes of that role.
+std::vector<LogicalShape> shapes_of_name(const std::string& name,
+                                         const std::vector<LogicalShape>& legal) {
+  const auto id = id_from_name(name);
+  std::vector<LogicalShape> own;
+  if (id) {
+    std::copy_if(
+        legal.begin(), legal.end(), std::back_inserter(own), [&](const LogicalShape& shape) {
+          return std::find(shape.roles.begin(), shape.roles.end(), id->role) != shape.roles.end();
+        });
+  }
+  return own.empty() ? legal : own;
+}
+
 }  // namespace
 
 std::vector<LogicalShape> all_shapes(const ConfigSizes& sizes) {
@@ -132,7 +148,9 @@ std::vector<std::vector<PackedModule>> place_modules(const StoredClass& stored,
     if (stated) {
       try_shape(stated->first, stated->second);
     } else {
-      for (const LogicalShape& shape : legal) try_shape(shape.rows, shape.cols);
+      for (const LogicalShape& shape : shapes_of_name(module.name, legal)) {
+        try_shape(shape.rows, shape.cols);
+      }
     }
     if (fits.empty()) {
       // Among lone tensors small ones of the same type may be side data.

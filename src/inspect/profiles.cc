@@ -60,22 +60,29 @@ class PairCollector {
     if (a.size() == b.size() && a.size() > 1) pairs_.push_back({std::move(what), a, b, tested});
   }
 
+  // One profile of a module against all plain neighbours over its index space.
+  void add_neighbours(const std::string& what, const ProfiledModule& module,
+                      const std::vector<double>& profile, bool tested) {
+    const size_t start = pairs_.size();
+    for (const ProfiledPlain& plain : plain_) {
+      if (!plausible(module, plain)) continue;
+      add(what + role_text(module.id) + " / " + role_text(plain.id), profile, plain.profile,
+          tested);
+    }
+    for (size_t i = start; i < pairs_.size(); ++i) {
+      pairs_[i].repeats = i > start;
+    }
+  }
+
   // Columns that read the residual stream against norms and embedding; rows that write to it too.
   void add_plain(const ProfiledModule& module) {
     const bool reads = !module.id || !has_role(module, {Role::kOProj, Role::kDownProj});
     const bool writes = !module.id || has_role(module, {Role::kOProj, Role::kDownProj});
-    for (const ProfiledPlain& plain : plain_) {
-      if (!plausible(module, plain)) continue;
-      const std::string neighbour = role_text(plain.id);
-      if (reads) {
-        add("columns of " + role_text(module.id) + " / " + neighbour, module.profiles.col_energy,
-            plain.profile, tests_columns_);
-      }
-      if (writes) {
-        add("rows of " + role_text(module.id) + " / " + neighbour, module.profiles.row_codes,
-            plain.profile, tests_rows_);
-      }
+    if (reads) {
+      add_neighbours("columns of ", module, module.profiles.col_energy, tests_columns_);
+      add_neighbours("scales of columns of ", module, module.col_scale, false);
     }
+    if (writes) add_neighbours("rows of ", module, module.profiles.row_codes, tests_rows_);
   }
 
   // A norm belongs to the linears that read its output, where both are known.
@@ -109,6 +116,7 @@ class PairCollector {
           "columns of " + role_text(reader.id) + " / rows of " + role_text(writer.id);
       add(what, reader.profiles.col_energy, writer.profiles.row_energy, tests_columns_);
       add(what + " (codes alone)", reader.profiles.col_energy, writer.profiles.row_codes, true);
+      add("scales of " + what, reader.col_scale, writer.profiles.row_energy, false);
     }
     if (known && has_role(reader, {Role::kOProj}) && has_role(writer, {Role::kVProj})) {
       add("columns of o_proj / rows of v_proj", reader.profiles.col_energy,

@@ -31,6 +31,9 @@ struct ProfiledModule {
   int64_t cols = 0;
   Profiles profiles;
   std::vector<double> row_scale;
+  // Scales of the columns, where there is one each: they stay in place whatever the order of the
+  // codes, so the profiles leave them out.
+  std::vector<double> col_scale;
 };
 // An unquantised neighbour: the gain of a norm, or the column strengths of the embedding.
 struct ProfiledPlain {

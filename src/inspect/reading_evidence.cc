@@ -42,23 +42,40 @@ double inverse_gain(const QuantMatrix& matrix) {
   return std::sqrt(mean * static_cast<double>(matrix.cols)) / typical;
 }
 
+std::vector<double> column_scales(const QuantMatrix& matrix) {
+  if (matrix.scale.index != packing::Scale::Index::kColumn ||
+      matrix.scales.size() != static_cast<size_t>(matrix.cols)) {
+    return {};
+  }
+  const bool usable = std::all_of(matrix.scales.begin(), matrix.scales.end(),
+                                  [](float scale) { return std::isfinite(scale) && scale != 0; });
+  if (!usable) return {};
+  return {matrix.scales.begin(), matrix.scales.end()};
+}
+
 Profiles profile_dense(const QuantMatrix& matrix, const std::vector<float>& dense,
                        double& mean_square) {
   Profiles profiles;
-  profiles.row_codes.resize(static_cast<size_t>(matrix.rows));
-  profiles.row_energy.resize(static_cast<size_t>(matrix.rows));
-  profiles.col_energy.resize(static_cast<size_t>(matrix.cols));
+  const auto rows = static_cast<size_t>(matrix.rows);
+  const auto cols = static_cast<size_t>(matrix.cols);
+  profiles.row_codes.resize(rows);
+  profiles.row_energy.resize(rows);
+  profiles.col_energy.resize(cols);
+  std::vector<double> own(cols, 1);  // 1 / scale² of each column
+  const std::vector<double> scales = column_scales(matrix);
+  for (size_t k = 0; k < scales.size(); ++k) own[k] = 1 / (scales[k] * scales[k]);
   double total = 0;
   size_t i = 0;
-  for (auto& row : profiles.row_energy) {
-    for (auto& column : profiles.col_energy) {
+  for (size_t n = 0; n < rows; ++n) {
+    for (size_t k = 0; k < cols; ++k) {
       const auto value = static_cast<double>(dense[i++]);
-      row += value * value;
-      column += value * value;
+      const double energy = value * value * own[k];
+      profiles.row_energy[n] += value * value;
+      profiles.row_codes[n] += energy;
+      profiles.col_energy[k] += energy;
     }
-    total += row;
+    total += profiles.row_energy[n];
   }
-  profiles.row_codes = profiles.row_energy;
   mean_square = total / static_cast<double>(dense.size());
   return profiles;
 }

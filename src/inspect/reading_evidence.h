@@ -14,7 +14,11 @@ Result<packing::QuantMatrix> decode_module(const packing::PackingSpec& spec,
 Result<packing::QuantMatrix> decode_codes(const packing::PackingSpec& spec,
                                           const PackedModule& module, int64_t rows, int64_t cols);
 
-// Energies of rows and columns of the decoded weights; `mean_square` of all of them.
+// Scales of the columns, where each has one of its own; else empty.
+std::vector<double> column_scales(const packing::QuantMatrix& matrix);
+
+// Energies of rows and columns of the decoded weights. Scales of columns are left out of those of
+// columns and of row_codes. `mean_square` of all weights.
 Profiles profile_dense(const packing::QuantMatrix& matrix, const std::vector<float>& dense,
                        double& mean_square);
 

@@ -27,6 +27,12 @@ constexpr double kPageShare = 0.6;
 // 15 degrees of freedom: noise exceeds this once in 10 000 pages.
 constexpr double kUniform = 42.6;
 
+// Of a code that is missing from a part: how often it should occur there, and the least part.
+constexpr double kMissed = 30;
+constexpr double kLeastPart = 0.2;
+// Nats of a half byte, which padding does not have.
+constexpr double kLeastEntropy = 1;
+
 constexpr size_t kHalves = 16;
 using Counts = std::array<uint64_t, kHalves>;
 
@@ -112,6 +118,30 @@ Run best_run(const std::vector<Window>& windows, const Counts& rest) {
   return best;
 }
 
+// How often each pair of bits occurs among the halves of bytes.
+std::array<uint64_t, 4> count_pairs(const Counts& counts) {
+  std::array<uint64_t, 4> pairs{};
+  for (size_t half = 0; half < kHalves; ++half) {
+    pairs[half & 3] += counts[half];
+    pairs[half >> 2] += counts[half];
+  }
+  return pairs;
+}
+
+double entropy(const Counts& counts) {
+  uint64_t total = 0;
+  double nats = 0;
+  for (const uint64_t count : counts) {
+    total += count;
+    nats -= n_log_n(count);
+  }
+  return total == 0 ? 0 : (nats + n_log_n(total)) / static_cast<double>(total);
+}
+
+uint64_t end_of(const std::vector<Window>& windows, size_t window, const TensorView& tensor) {
+  return window < windows.size() ? windows[window].begin : tensor.bytes.size();
+}
+
 }  // namespace
 
 SerialDependence serial_dependence(const TensorView& tensor) {
@@ -167,8 +197,40 @@ std::optional<NoisePage> noise_page(const TensorView& tensor) {
     chi_square += off * off / expected;
   }
   if (chi_square > kUniform) return std::nullopt;
-  const uint64_t end = run.end < windows.size() ? windows[run.end].begin : tensor.bytes.size();
-  return NoisePage{windows[run.begin].begin, end, run.nats};
+  return NoisePage{windows[run.begin].begin, end_of(windows, run.end, tensor), run.nats};
+}
+
+std::optional<AlphabetChange> alphabet_change(const TensorView& tensor) {
+  const std::vector<Window> windows = count_windows(tensor.bytes);
+  for (size_t code = 0; code < 4; ++code) {
+    const auto holds = [code](const Window& window) {
+      return count_pairs(window.counts)[code] > 0;
+    };
+    const auto first = std::find_if(windows.begin(), windows.end(), holds);
+    const auto last = std::find_if(windows.rbegin(), windows.rend(), holds).base();
+    if (first == windows.end()) continue;
+    Counts without{};
+    Counts with{};
+    size_t lacking = 0;
+    for (auto window = windows.begin(); window != windows.end(); ++window) {
+      const bool inside = window >= first && window < last;
+      for (size_t c = 0; c < kHalves; ++c) (inside ? with : without)[c] += window->counts[c];
+      if (!inside) ++lacking;
+    }
+    uint64_t fields = 0;
+    for (const uint64_t count : count_pairs(without)) fields += count;
+    uint64_t all = 0;
+    for (const uint64_t count : count_pairs(with)) all += count;
+    const double share = static_cast<double>(count_pairs(with)[code]) / static_cast<double>(all);
+    const double least = kLeastPart * static_cast<double>(windows.size());
+    const bool large = static_cast<double>(lacking) > least &&
+                       static_cast<double>(windows.size() - lacking) > least;
+    if (!large || share * static_cast<double>(fields) < kMissed) continue;
+    if (entropy(without) < kLeastEntropy) continue;
+    return AlphabetChange{static_cast<int>(code), first->begin,
+                          end_of(windows, static_cast<size_t>(last - windows.begin()), tensor)};
+  }
+  return std::nullopt;
 }
 
 Status like_packed_weights(const TensorView& tensor) {
@@ -186,6 +248,12 @@ Status like_packed_weights(const TensorView& tensor) {
     return Error::damaged(fmt::format("bytes {} to {} are noise, unlike the rest of the tensor "
                                       "({:.0f} nats): they were overwritten",
                                       page->begin, page->end, page->nats))
+        .with_tensor(tensor.name);
+  }
+  if (const auto change = alphabet_change(tensor)) {
+    return Error::damaged(fmt::format("bits {:02b} occur in bytes {} to {} alone: the tensor holds "
+                                      "two packings, or a part was overwritten",
+                                      change->code, change->begin, change->end))
         .with_tensor(tensor.name);
   }
   return {};

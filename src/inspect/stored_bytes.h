@@ -32,6 +32,15 @@ struct NoisePage {
 };
 std::optional<NoisePage> noise_page(const TensorView& tensor);
 
+// A pair of bits that occurs in one end of the tensor and never in the other, which is not padding:
+// two packings in one tensor.
+struct AlphabetChange {
+  int code = 0;        // 0 to 3
+  uint64_t begin = 0;  // of the bytes that hold it
+  uint64_t end = 0;
+};
+std::optional<AlphabetChange> alphabet_change(const TensorView& tensor);
+
 // An error that says why these bytes are no packed weights, or that a part of them is damaged.
 Status like_packed_weights(const TensorView& tensor);
 

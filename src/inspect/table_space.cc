@@ -90,7 +90,9 @@ std::vector<std::pair<size_t, double>> zero_nats(const CodeStatistics& statistic
     rows.push_back({row[used[0]], row[used[1]], row[used[2]]});
   const ZeroCodeFinding finding = find_zero_code(counts, rows);
   std::vector<std::pair<size_t, double>> nats;
-  for (size_t i = 0; i < 3; ++i) nats.emplace_back(used[i], finding.nats[i]);
+  // How clearly rows tell the codes apart is no matter of the table.
+  const double best = *std::max_element(finding.nats.begin(), finding.nats.end());
+  for (size_t i = 0; i < 3; ++i) nats.emplace_back(used[i], finding.nats[i] - best);
   return nats;
 }
 

@@ -12,7 +12,6 @@ constexpr std::string_view kSchema = "trilith.sheet/1";
 constexpr size_t kMaxEntries = size_t{1} << 17;
 constexpr size_t kMaxStoredTensors = 16;
 constexpr int64_t kMaxExtent = int64_t{1} << 24;
-constexpr int64_t kMaxLayer = 4095;
 
 Error malformed(std::string_view where, std::string expected, const Json& found) {
   std::string shown =
@@ -46,8 +45,8 @@ Result<std::optional<ModuleId>> stated_id(const Json& entry, std::string_view wh
   if (!is_in_layer(*role)) return std::optional(ModuleId{*role, -1});
   if (layer_json.is_null()) return std::optional<ModuleId>();
   const auto layer = layer_json.as_integer();
-  if (!layer || *layer < 0 || *layer > kMaxLayer) {
-    return malformed(fmt::format("{}.layer", where), fmt::format("0 to {}", kMaxLayer), layer_json);
+  if (!layer || *layer < 0 || *layer >= kMaxLayers) {
+    return malformed(fmt::format("{}.layer", where), fmt::format("0 to {}", kMaxLayers - 1), layer_json);
   }
   return std::optional(ModuleId{*role, *layer});
 }

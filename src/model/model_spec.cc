@@ -13,7 +13,6 @@ namespace {
 
 constexpr int64_t kMaxVocabulary = int64_t{1} << 24;
 constexpr int64_t kMaxSize = int64_t{1} << 20;
-constexpr int64_t kMaxLayers = 4096;
 constexpr int64_t kMaxPositions = int64_t{1} << 31;
 constexpr double kMaxRopeTheta = 1e15;
 

@@ -12,6 +12,9 @@
 
 namespace trilith::model {
 
+// More layers, or a layer of a higher number, are no model but damage.
+inline constexpr int64_t kMaxLayers = 4096;
+
 enum class MlpActivation { kSilu, kRelu2, kRelu, kGeluErf, kGeluTanh };
 
 struct RopeSpec {

@@ -99,7 +99,8 @@ std::optional<ModuleId> module_from_name(std::string_view name) {
     const auto [end, problem] = std::from_chars(name.data(), name.data() + name.size(), layer);
     const auto digits = static_cast<size_t>(end - name.data());
     // "007" and "-1" are other names, not other spellings of a layer.
-    if (problem != std::errc() || layer < 0 || (name[0] == '0' && digits > 1)) return std::nullopt;
+    if (problem != std::errc() || layer < 0 || layer >= kMaxLayers) return std::nullopt;
+    if (name[0] == '0' && digits > 1) return std::nullopt;
     name.remove_prefix(digits);
     if (!name.starts_with('.')) return std::nullopt;
     name.remove_prefix(1);

@@ -105,6 +105,17 @@ TEST_F(StoredBytes, ANoisePageIsFoundWhereItLies) {
   }
 }
 
+TEST_F(StoredBytes, TwoPackingsInOneTensorAreToldApart) {
+  std::vector<std::byte> bytes = packed(256, 256);  // no code 3
+  const std::vector<std::byte> other = nibbles(8192, 2.0);
+  std::copy(other.begin(), other.end(), bytes.begin() + 8192);
+  const auto change = alphabet_change(bytes_as(DType::kU8, bytes));
+  ASSERT_TRUE(change.has_value());
+  EXPECT_EQ(change->code, 3);
+  EXPECT_NEAR(static_cast<double>(change->begin), 8192, 32);
+  EXPECT_EQ(change->end, 16384U);
+}
+
 TEST_F(StoredBytes, NoiseAllOverIsNoPage) {
   std::vector<std::byte> bytes;
   for (int i = 0; i < 8192; ++i) bytes.push_back(static_cast<std::byte>(random_() & 255));
