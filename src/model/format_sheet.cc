@@ -46,7 +46,8 @@ Result<std::optional<ModuleId>> stated_id(const Json& entry, std::string_view wh
   if (layer_json.is_null()) return std::optional<ModuleId>();
   const auto layer = layer_json.as_integer();
   if (!layer || *layer < 0 || *layer >= kMaxLayers) {
-    return malformed(fmt::format("{}.layer", where), fmt::format("0 to {}", kMaxLayers - 1), layer_json);
+    return malformed(fmt::format("{}.layer", where), fmt::format("0 to {}", kMaxLayers - 1),
+                     layer_json);
   }
   return std::optional(ModuleId{*role, *layer});
 }

@@ -34,8 +34,9 @@ TEST(Roles, NamesGoBothWays) {
 TEST(Roles, OtherSpellingsAreNoModules) {
   for (const char* name :
        {"", "q_proj", "self_attn.q_proj", "model.layers.q_proj", "model.layers.-1.self_attn.q_proj",
-        "model.layers.01.self_attn.q_proj", "model.layers.4096.self_attn.q_proj", "model.layers.1.self_attn.q_proj.weight",
-        "model.layers.1self_attn.q_proj", "model.layers.1.model.norm", "model.layers.1.lm_head",
+        "model.layers.01.self_attn.q_proj", "model.layers.4096.self_attn.q_proj",
+        "model.layers.1.self_attn.q_proj.weight", "model.layers.1self_attn.q_proj",
+        "model.layers.1.model.norm", "model.layers.1.lm_head",
         "model.layers.99999999999999999999.self_attn.q_proj", "layers.1.self_attn.q_proj",
         "model.layers.1.", "model.layers.", "norm"}) {
     EXPECT_FALSE(module_from_name(name).has_value()) << name;
