@@ -154,7 +154,7 @@ class GeneralSearch {
   std::vector<Side> sides_of(const Law& law) const {
     std::vector<Side> sides;
     const std::vector<TableReading> tables = table_readings(law.candidate.spec, law.statistics);
-    for (SideReading& reading : side_readings(stored_, law.candidate, law.placed)) {
+    for (SideReading& reading : side_readings(stored_, law.candidate, law.placed, context_.sizes)) {
       const auto zero = reading.spec.zero.kind;
       const bool open = reading.spec.code_table.kind != packing::CodeTable::Kind::kTensor &&
                         zero == packing::Zero::Kind::kNone;

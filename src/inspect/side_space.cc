@@ -28,7 +28,17 @@ constexpr int64_t kGroups[] = {8, 16, 32, 64, 128, 256, 512};
 
 using Choice = std::vector<const TensorView*>;  // one tensor a module
 
-std::vector<Scale> scale_indices() {
+// Rows of q, k and v, or of two of them, where that many rows are these joined.
+std::vector<int64_t> joined_lengths(int64_t rows, const ConfigSizes& sizes) {
+  const int64_t q = sizes.q_size();
+  const int64_t kv = sizes.kv_size();
+  if (q == 0 || kv == 0 || q == kv) return {};
+  if (rows == q + kv) return {q, kv};
+  if (rows == q + 2 * kv) return {q, kv, kv};
+  return {};
+}
+
+std::vector<Scale> scale_indices(int64_t rows, const ConfigSizes& sizes) {
   std::vector<Scale> scales;
   const auto add = [&](Scale::Index index, int64_t group) -> Scale& {
     Scale scale;
@@ -46,8 +56,11 @@ std::vector<Scale> scale_indices() {
     add(Scale::Index::kModulo, group);
   }
   add(Scale::Index::kColumn, 0);
+  const std::vector<int64_t> joined = joined_lengths(rows, sizes);
   for (const int64_t segments : {2, 3, 4}) {
-    add(Scale::Index::kSegment, 0).segments = segments;
+    Scale& scale = add(Scale::Index::kSegment, 0);
+    scale.segments = segments;
+    if (static_cast<size_t>(segments) == joined.size()) scale.segment_lengths = joined;
   }
   return scales;
 }
@@ -55,8 +68,8 @@ std::vector<Scale> scale_indices() {
 class SideSearch {
  public:
   SideSearch(const StoredClass& stored, const CandidateLaw& law,
-             const std::vector<PackedModule>& placed)
-      : stored_(stored), law_(law), placed_(placed) {}
+             const std::vector<PackedModule>& placed, const ConfigSizes& sizes)
+      : stored_(stored), law_(law), placed_(placed), sizes_(sizes) {}
 
   std::vector<SideReading> run() {
     const PackingSpec& bare = law_.spec;
@@ -65,7 +78,7 @@ class SideSearch {
       return std::move(readings_);
     }
     add_tables(bare, placed_);
-    for (const Scale& index : scale_indices()) {
+    for (const Scale& index : scale_indices(placed_.front().rows, sizes_)) {
       PackingSpec spec = bare;
       spec.scale = index;
       for (const Choice& choice : choices(spec, "scale", placed_, true)) {
@@ -199,7 +212,7 @@ class SideSearch {
       spec.code_table.dtype = choice.front()->dtype;
       const auto with_table = with_role(modules, "table", choice);
       finish(spec, with_table, "no scale", false, law_.prior);
-      for (const Scale& index : scale_indices()) {
+      for (const Scale& index : scale_indices(placed_.front().rows, sizes_)) {
         PackingSpec scaled = spec;
         scaled.scale = index;
         for (const Choice& scale : choices(scaled, "scale", with_table, true)) {
@@ -388,6 +401,7 @@ class SideSearch {
   const StoredClass& stored_;
   const CandidateLaw& law_;
   const std::vector<PackedModule>& placed_;
+  const ConfigSizes& sizes_;
   bool ambiguous_ = false;
   std::vector<SideReading> readings_;
 };
@@ -395,8 +409,9 @@ class SideSearch {
 }  // namespace
 
 std::vector<SideReading> side_readings(const StoredClass& stored, const CandidateLaw& law,
-                                       const std::vector<PackedModule>& placed) {
-  return SideSearch(stored, law, placed).run();
+                                       const std::vector<PackedModule>& placed,
+                                       const ConfigSizes& sizes) {
+  return SideSearch(stored, law, placed, sizes).run();
 }
 
 }  // namespace trilith::inspect

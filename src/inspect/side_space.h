@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "inspect/config_sizes.h"
 #include "inspect/hypothesis.h"
 #include "inspect/law_space.h"
 #include "inspect/stored_class.h"
@@ -21,8 +22,10 @@ struct SideReading {
   bool assumed = false;               // several tensors would have fitted
 };
 
-// `placed`: the modules of `stored` with their codes and shapes.
+// `placed`: the modules of `stored` with their codes and shapes. Matrices that were joined along N
+// have the lengths that `sizes` give q, k and v.
 std::vector<SideReading> side_readings(const StoredClass& stored, const CandidateLaw& law,
-                                       const std::vector<PackedModule>& placed);
+                                       const std::vector<PackedModule>& placed,
+                                       const ConfigSizes& sizes);
 
 }  // namespace trilith::inspect
