@@ -201,7 +201,8 @@ class GeneralSearch {
         const bool known = std::any_of(kept.begin(), kept.end(), [&](const Side* other) {
           return std::abs(other->nats - side.nats) < 1e-6 &&
                  other->spec.code_table == side.spec.code_table &&
-                 other->spec.zero == side.spec.zero;
+                 other->spec.zero == side.spec.zero &&
+                 other->spec.scale.global == side.spec.scale.global;
         });
         if (known || kept.size() >= kMostSides) continue;
         kept.push_back(&side);
@@ -334,7 +335,8 @@ class GeneralSearch {
     add(side.spec, gain_nats(gain));
     const bool plain = side.spec.zero.kind == packing::Zero::Kind::kNone ||
                        side.spec.zero.kind == packing::Zero::Kind::kInteger;
-    if (scaled && plain && side.spec.scale.op == Scale::Op::kMultiply) {
+    if (scaled && plain && side.spec.scale.op == Scale::Op::kMultiply &&
+        side.spec.scale.global == Scale::Global::kNone) {
       PackingSpec divided = side.spec;
       divided.scale.op = Scale::Op::kDivide;
       add(divided, gain_nats(gain_divided) - kTurned);

@@ -25,6 +25,8 @@ constexpr double kNegative = 7;
 constexpr double kUnusual = 0.2;
 
 constexpr int64_t kGroups[] = {8, 16, 32, 64, 128, 256, 512};
+// Rows of scales may be filled up to a multiple of what a kernel loads.
+constexpr int64_t kFillings[] = {4, 8, 16, 32};
 
 using Choice = std::vector<const TensorView*>;  // one tensor a module
 
@@ -51,6 +53,9 @@ std::vector<Scale> scale_indices(int64_t rows, const ConfigSizes& sizes) {
   add(Scale::Index::kRow, 0);
   for (const int64_t group : kGroups) {
     add(Scale::Index::kRowGroup, group);
+    for (const int64_t filling : kFillings) {
+      add(Scale::Index::kRowGroup, group).stored_multiple = filling;
+    }
     add(Scale::Index::kRowGroup, group).layout = Scale::Layout::kTransposed;
     add(Scale::Index::kFlatBlock, group);
     add(Scale::Index::kModulo, group);
@@ -226,6 +231,47 @@ class SideSearch {
 
   std::string rule() const { return stored_.lone ? "only tensors of that size" : "common prefix"; }
 
+  // Whether any row of scales is filled up at all; else the plain index says the same.
+  static bool is_filled(const Choice& choice, const Scale& scale,
+                        const std::vector<PackedModule>& modules) {
+    for (size_t m = 0; m < choice.size(); ++m) {
+      const int64_t groups = (modules[m].cols + scale.group - 1) / scale.group;
+      if (static_cast<int64_t>(choice[m]->count()) != groups * modules[m].rows) return true;
+    }
+    return false;
+  }
+
+  // Finite, and zero only where a row of scales is filled up.
+  static bool are_scales(const TensorView& tensor, const Scale& scale, const PackedModule& module) {
+    int64_t used = 0;
+    int64_t stored = 0;  // entries a row; 0: all are used
+    if (scale.stored_multiple > 1) {
+      used = (module.cols + scale.group - 1) / scale.group;
+      stored = static_cast<int64_t>(tensor.count()) / module.rows;
+    }
+    for (uint64_t i = 0; i < tensor.count(); ++i) {
+      if (stored > 0 && static_cast<int64_t>(i) % stored >= used) continue;
+      const double value = element_as_double(tensor, i);
+      if (!std::isfinite(value) || (value == 0 && is_float(tensor.dtype))) return false;
+    }
+    return true;
+  }
+
+  // 8-bit scales reach over few powers of two: a number beside them moves all of them.
+  void with_global_scale(const PackingSpec& spec, const std::vector<PackedModule>& modules,
+                         double nats) {
+    const std::vector<Shape> shapes(modules.size(), Shape{1});
+    for (const Choice& choice :
+         stored_.lone ? lone_choices(shapes, modules, true) : common_choices(shapes, modules)) {
+      if (choice.front()->dtype != DType::kF32) continue;
+      for (const auto global : {Scale::Global::kMultiply, Scale::Global::kDivide}) {
+        PackingSpec whole = spec;
+        whole.scale.global = global;
+        finish(whole, with_role(modules, "global_scale", choice), rule(), ambiguous_, nats);
+      }
+    }
+  }
+
   void with_scale(PackingSpec spec, const Choice& choice) {
     const TensorView& first = *choice.front();
     spec.scale.dtype = first.dtype;
@@ -241,14 +287,13 @@ class SideSearch {
     }
     if (spec.scale.index == Scale::Index::kFlatBlock) nats -= kUnusual;
     if (spec.scale.index == Scale::Index::kModulo) nats -= kUnusual;
-    for (const TensorView* tensor : choice) {
-      for (uint64_t i = 0; i < tensor->count(); ++i) {
-        const double value = element_as_double(*tensor, i);
-        if (!std::isfinite(value) || (value == 0 && is_float(tensor->dtype))) return;
-      }
+    if (spec.scale.stored_multiple > 1 && !is_filled(choice, spec.scale, placed_)) return;
+    for (size_t m = 0; m < choice.size(); ++m) {
+      if (!are_scales(*choice[m], spec.scale, placed_[m])) return;
     }
     const std::vector<PackedModule> modules = with_role(placed_, "scale", choice);
     finish(spec, modules, rule(), ambiguous_, nats);
+    if (first.dtype == DType::kF8E4M3) with_global_scale(spec, modules, nats);
     if (is_float(first.dtype) && std::all_of(choice.begin(), choice.end(), all_negative)) {
       PackingSpec exponents = spec;
       exponents.scale.op = Scale::Op::kMultiplyPowerOfTwo;
@@ -299,6 +344,11 @@ class SideSearch {
           zero.slot_order = packing::SlotOrder::kLowFirst;
           zero.explicit_order.clear();
           add(zero);
+          if (spec.law.bitstream != packing::Bitstream::kNone) {  // zero points straddle words too
+            zero.bitstream = true;
+            add(zero);
+            zero.bitstream = false;
+          }
           if (spec.law.slot_order == packing::SlotOrder::kLowFirst || spec.law.slots != slots) {
             continue;
           }
