@@ -133,6 +133,9 @@ GroupEvidence weigh_groups(const packing::QuantMatrix& matrix) {
             : 0;
     evidence.partition = std::max({absmax, affine, even});
   }
+  // Few levels, more of them on one side, cut the other side off.
+  const bool lopsided = matrix.zeros.empty() && high - low < 4 && low + high != 0;
+  if (lopsided) return evidence;
   for (const Group& group : groups) {
     const double mean = group.sum / group.count;
     const double variance = group.squares / group.count - mean * mean;

@@ -18,10 +18,14 @@ using packing::Zero;
 // that takes a vector of the rows for a bias.
 constexpr double kUnexplained = 400;
 constexpr double kBias = 60;
+constexpr double kActivation = 20;
 // Nats for zero points that are the middle of the range, which no other reading makes them.
 constexpr double kMiddle = 12;
 // Nats for exponents of two where every scale is negative.
 constexpr double kNegative = 7;
+// Against a scale for each input: kernels cannot take it out of the sum, so few writers have it, and
+// the same bytes read transposed have a scale for each output.
+constexpr double kColumnScale = 25;
 constexpr double kUnusual = 0.2;
 
 constexpr int64_t kGroups[] = {8, 16, 32, 64, 128, 256, 512};
@@ -285,6 +289,7 @@ class SideSearch {
       spec.scale.op = Scale::Op::kMultiplyPowerOfTwo;
       if (first.dtype == DType::kU8) spec.scale.factor = std::ldexp(1.0, -127);
     }
+    if (spec.scale.index == Scale::Index::kColumn) nats -= kColumnScale;
     if (spec.scale.index == Scale::Index::kFlatBlock) nats -= kUnusual;
     if (spec.scale.index == Scale::Index::kModulo) nats -= kUnusual;
     if (spec.scale.stored_multiple > 1 && !is_filled(choice, spec.scale, placed_)) return;
@@ -385,7 +390,10 @@ class SideSearch {
         }
         if (is_mute_everywhere(suffix, modules)) continue;
         const bool bias = is_float(tensor->dtype) && is_of_rows(suffix, modules);
-        nats -= bias ? kBias : kUnexplained;
+        // Single numbers beside the scales of the weights belong to the activations.
+        const bool activation = is_float(tensor->dtype) && is_scalar(*tensor) &&
+                                spec.scale.index != Scale::Index::kNone;
+        nats -= bias ? kBias : activation ? kActivation : kUnexplained;
       }
       if (spec.scale.index == Scale::Index::kTensor) {  // one of several single numbers
         for (const auto& [suffix, tensor] : parts) {
