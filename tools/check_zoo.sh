@@ -5,7 +5,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 program=$PWD/$1/trilith
-for line in "documented 0.98" "stripped 0.90"; do
+for line in "documented 0.985" "stripped 0.96"; do
   read -r variant least <<<"$line"
   .venv/bin/python tools/score_zoo.py tests/zoo --variant "$variant" --min "$least" --max-wrong 0 \
     --cmd "$program inspect {case} --json {out} --unpack {dense}" | tail -n 4

@@ -10,6 +10,8 @@ std::vector<CodeChoice> code_choices(const StoredClass& stored) {
     std::vector<CandidateLaw> laws = word_laws(tensor.dtype);
     const std::vector<CandidateLaw> blocks = block_laws(tensor.dtype);
     laws.insert(laws.end(), blocks.begin(), blocks.end());
+    const std::vector<CandidateLaw> named = named_block_laws(tensor.dtype);
+    laws.insert(laws.end(), named.begin(), named.end());
     if (tensor.shape.size() == 3 && tensor.shape.front() <= 8) {
       laws = stacked_laws(tensor.dtype, static_cast<int>(tensor.shape.front()));
     }

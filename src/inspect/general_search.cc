@@ -120,8 +120,9 @@ class GeneralSearch {
           bytes -= matrix->scales.size() * dtype_size(matrix->scale.dtype);
         }
       }
+      const bool two_levels = candidate.spec.scale.index == Scale::Index::kSubBlock;
       for (const float scale : matrix->scales) {
-        if (!std::isfinite(scale) || scale == 0) return;
+        if (!std::isfinite(scale) || (scale == 0 && !two_levels)) return;
       }
       elements += matrix->rows * matrix->cols;
       if (elements > kMostElements) break;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "packing/catalogue.h"
+
 namespace trilith::inspect {
 namespace {
 
@@ -254,6 +256,20 @@ std::vector<CandidateLaw> block_laws(DType dtype) {
         }
       }
     }
+  }
+  return laws;
+}
+
+std::vector<CandidateLaw> named_block_laws(DType dtype) {
+  std::vector<CandidateLaw> laws;
+  if (dtype_size(dtype) != 1 || is_float(dtype)) return laws;
+  for (const packing::CatalogueRow& row : packing::catalogue()) {
+    const PackingSpec& spec = row.spec;
+    const bool more = spec.scale.index == Scale::Index::kSubBlock || !spec.law.sub_planes.empty() ||
+                      spec.zero.kind != packing::Zero::Kind::kNone;
+    if (spec.law.unit != UnitScope::kBlock || spec.law.axis != Axis::kK || !more) continue;
+    laws.push_back({spec, 0});
+    laws.back().spec.container = dtype;
   }
   return laws;
 }
