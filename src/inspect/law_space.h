@@ -24,8 +24,8 @@ double order_convention(const packing::PackingSpec& spec);
 std::vector<CandidateLaw> word_laws(DType dtype);
 // Blocks along a row with their scale before or behind the codes, in bytes.
 std::vector<CandidateLaw> block_laws(DType dtype);
-// Blocks with more inside than codes and one scale: a minimum, two levels of scales, planes of bits.
-// Their axes have too many combinations to go through, so these are the named ones.
+// Blocks with more inside than codes and one scale: a minimum, two levels of scales, planes of
+// bits. Their axes have too many combinations to go through, so these are the named ones.
 std::vector<CandidateLaw> named_block_laws(DType dtype);
 // Codes whose bits lie in several tensors, `widths` lowest bits first.
 std::vector<CandidateLaw> plane_laws(DType dtype, const std::vector<int>& widths);

@@ -23,8 +23,8 @@ constexpr double kActivation = 20;
 constexpr double kMiddle = 12;
 // Nats for exponents of two where every scale is negative.
 constexpr double kNegative = 7;
-// Against a scale for each input: kernels cannot take it out of the sum, so few writers have it, and
-// the same bytes read transposed have a scale for each output.
+// Against a scale for each input: kernels cannot take it out of the sum, so few writers have it,
+// and the same bytes read transposed have a scale for each output.
 constexpr double kColumnScale = 25;
 constexpr double kUnusual = 0.2;
 
