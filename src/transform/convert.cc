@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "transform/gguf_output.h"
 #include "transform/output_folder.h"
 #include "transform/plan.h"
 #include "transform/verify.h"
@@ -42,6 +43,9 @@ Json rewritten_config(const Source& source, const Target& target, const ModelFac
       continue;
     }
     config.set(key, value);
+  }
+  if (config.find("architectures") == nullptr) {  // of a GGUF file
+    config.set("architectures", Json(Json::Array{source.spec.architecture}));
   }
   if (target.dense) {
     const std::string name = *target.dense == DType::kF16    ? "float16"
@@ -86,10 +90,11 @@ Json sheet_of(const Plan& plan, const Source& source) {
   return model::to_json(sheet);
 }
 
-// The output must not appear among the files that are being read.
-Status check_place(const Source& source, const std::string& output) {
+// The output must not appear inside the folder that is being read. (Beside a single file it may.)
+Status check_place(const std::string& input, const std::string& output) {
   std::error_code problem;
-  const fs::path inside = fs::weakly_canonical(source.checkpoint.folder(), problem);
+  if (!fs::is_directory(input, problem)) return {};
+  const fs::path inside = fs::canonical(input, problem);
   const fs::path target = fs::weakly_canonical(fs::absolute(output), problem);
   const auto [end, ignored] =
       std::mismatch(inside.begin(), inside.end(), target.begin(), target.end());
@@ -106,7 +111,7 @@ class Conversion {
 
   Result<ConvertReport> run() {
     TRILITH_ASSIGN_OR_RETURN(const Source source, open_source(request_.input, request_.open));
-    TRILITH_RETURN_IF_ERROR(check_place(source, request_.output));
+    TRILITH_RETURN_IF_ERROR(check_place(request_.input, request_.output));
     describe(source);
     steps_ = source.parts.size() * (request_.verify ? 3 : 2);
     TRILITH_ASSIGN_OR_RETURN(Plan plan, make_plan(request_, source, [&] { return step(); }));
@@ -129,7 +134,12 @@ class Conversion {
       report_.bytes_in += tensor.bytes.size();
     }
     report_.dropped = source.of_packing;
-    report_.carried = source.others;
+    // A GGUF file holds parts of the model alone.
+    auto& others = request_.target->ggml != nullptr ? report_.dropped : report_.carried;
+    others.insert(others.end(), source.others.begin(), source.others.end());
+    if (!source.gguf_architecture.empty() && request_.target->ggml == nullptr) {
+      report_.notes.emplace_back("the tokenizer in the keys of the GGUF file is not carried over");
+    }
   }
 
   void account(const Plan& plan) {
@@ -149,6 +159,7 @@ class Conversion {
   Status write(const Source& source, const Plan& plan) {
     TRILITH_ASSIGN_OR_RETURN(OutputFolder folder,
                              OutputFolder::create(request_.output, plan.bytes));
+    if (request_.target->ggml != nullptr) return write_file(source, plan, folder);
     std::vector<TensorToCome> tensors;
     for (const PlannedPart& part : plan.parts) {
       for (const PlannedTensor& tensor : part.tensors) tensors.push_back(tensor.tensor);
@@ -174,6 +185,19 @@ class Conversion {
           verify_conversion(source, folder.file(""), request_.open.load, [&] { return step(); }));
     }
     return folder.commit();
+  }
+
+  Status write_file(const Source& source, const Plan& plan, OutputFolder& folder) {
+    const std::string path = folder.file("model.gguf");
+    TRILITH_RETURN_IF_ERROR(write_gguf(
+        request_, source, plan, path, [&] { return step(); }, report_.notes));
+    report_.files = 1;
+    if (request_.verify) {
+      TRILITH_ASSIGN_OR_RETURN(
+          report_.verified_weights,
+          verify_conversion(source, path, request_.open.load, [&] { return step(); }));
+    }
+    return folder.commit_file("model.gguf");
   }
 
   Status write_side_files(const Source& source, const Plan& plan, const OutputFolder& folder) {

@@ -82,6 +82,11 @@ Status OutputFolder::commit() {
   return {};
 }
 
+Status OutputFolder::commit_file(std::string_view name) {
+  if (std::rename(file(name).c_str(), path_.c_str()) == 0) return {};
+  return Error::runtime(fmt::format("cannot write: {}", std::strerror(errno))).with_file(path_);
+}
+
 Result<SafetensorsFolder> SafetensorsFolder::create(const OutputFolder& folder,
                                                     std::vector<TensorToCome> tensors,
                                                     uint64_t shard_bytes, const Json& metadata) {

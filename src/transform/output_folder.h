@@ -31,6 +31,8 @@ class OutputFolder {
   Status write_json(std::string_view name, const Json& json) const;
   Status copy(const std::string& from, std::string_view name) const;
   Status commit();
+  // A file of the folder as the output; the rest is removed.
+  Status commit_file(std::string_view name);
 
  private:
   OutputFolder(std::string path, std::string temporary)

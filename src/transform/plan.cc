@@ -9,6 +9,7 @@
 #include "base/half.h"
 #include "packing/codec.h"
 #include "packing/numbers.h"
+#include "transform/rope_rows.h"
 
 namespace trilith::transform {
 namespace {
@@ -110,14 +111,54 @@ std::vector<std::byte> as_bytes(DType dtype, const std::vector<float>& values) {
   return bytes;
 }
 
+// The orders in which rows go from the source's to the model's, and from those to the target's.
+std::vector<std::vector<int64_t>> moves(const Source& source, const PartSource& part,
+                                        const ConvertRequest& request) {
+  std::vector<std::vector<int64_t>> all;
+  if (auto rows = rows_of_model(source, part); !rows.empty()) all.push_back(std::move(rows));
+  if (request.target->ggml != nullptr && has_rope_rows(source.spec.model_type, part.id.role)) {
+    all.push_back(rope_rows(source.spec, part.id.role, RowOrder::kToGguf));
+  }
+  return all;
+}
+
 Result<std::vector<float>> dense_values(const Source& source, const PartSource& part,
                                         const ConvertRequest& request) {
   model::LoadOptions options = request.open.load;
   options.fingerprints = false;
   TRILITH_ASSIGN_OR_RETURN(model::LoadedPart loaded,
                            model::load_part(source.checkpoint, part, options));
-  if (auto* matrix = std::get_if<QuantMatrix>(&loaded.values)) return matrix->dense();
-  return std::move(std::get<model::DenseMatrix>(loaded.values).values);
+  auto* const matrix = std::get_if<QuantMatrix>(&loaded.values);
+  std::vector<float> values = matrix != nullptr
+                                  ? matrix->dense()
+                                  : std::move(std::get<model::DenseMatrix>(loaded.values).values);
+  for (const std::vector<int64_t>& rows : moves(source, part, request)) {
+    values = with_rows(values, rows);
+  }
+  return values;
+}
+
+// The matrix as it is stored.
+Result<QuantMatrix> stored_codes(const Source& source, const PartSource& part,
+                                 const ConvertRequest& request) {
+  if (part.is_packed()) {
+    model::LoadOptions options = request.open.load;
+    options.fingerprints = false;
+    TRILITH_ASSIGN_OR_RETURN(model::LoadedPart loaded,
+                             model::load_part(source.checkpoint, part, options));
+    return std::move(std::get<QuantMatrix>(loaded.values));
+  }
+  const TensorView& values = *std::get<0>(part.from);
+  for (const std::string_view name : {"float-ternary-tensor", "float-ternary"}) {
+    PackingSpec spec = packing::find_format(name)->spec;
+    spec.container = spec.scale.dtype = values.dtype;
+    spec.bits = spec.law.word_bits = static_cast<int>(dtype_size(values.dtype)) * 8;
+    auto matrix = packing::decode(spec, {{"codes", values}}, part.rows, part.cols);
+    if (matrix.ok()) return matrix;
+  }
+  return Error::unsupported("the weights are dense and take more values than −s, 0 and s in a row")
+      .with_tensor(values.name)
+      .with_hint("converting keeps every weight; making a dense model low-bit is quantising it");
 }
 
 class Planner {
@@ -139,6 +180,7 @@ class Planner {
       TRILITH_RETURN_IF_ERROR(after_part());
     }
     for (const std::string& name : source_.others) {
+      if (target_.ggml != nullptr) break;  // its readers refuse what they do not know
       const TensorView* tensor = source_.checkpoint.find(name);
       plan_.parts.push_back(
           {nullptr,
@@ -168,13 +210,27 @@ class Planner {
                                            : std::get<0>(source_.parts.front().from)->dtype);
   }
 
+  // ggml computes with vectors in F32 alone.
+  DType dense_type(const PartSource& part) const {
+    const bool vector = part.is_bias || model::is_norm(part.id.role);
+    if (target_.ggml != nullptr && vector) return DType::kF32;
+    return target_.dense.value_or(part.is_packed() ? DType::kF32 : std::get<0>(part.from)->dtype);
+  }
+
+  std::string dense_name(const PartSource& part) const {
+    if (target_.ggml == nullptr) return part.is_bias ? part.name() : part.name() + ".weight";
+    std::string name = model::gguf_destination(part.id, source_.spec.model_type).name;
+    if (part.is_bias) name.replace(name.rfind('.'), std::string::npos, ".bias");
+    return name;
+  }
+
   Status add(const PartSource& part) {
-    if (target_.dense) return add_dense(part, *target_.dense);
+    if (target_.dense) return add_dense(part, dense_type(part));
     if (!is_converted(source_, part)) {
       if (model::is_linear(part.id.role) && !part.is_bias) {
         plan_.facts.unpacked.push_back(model::module_name(part.id));
       }
-      return add_dense(part, std::get<0>(part.from)->dtype);
+      return add_dense(part, dense_type(part));
     }
     return add_packed(part);
   }
@@ -191,13 +247,22 @@ class Planner {
     }
     Shape shape = {part.rows};
     if (!part.is_bias && !model::is_norm(part.id.role)) shape.push_back(part.cols);
-    const std::string name = part.is_bias ? part.name() : part.name() + ".weight";
+    const std::string name = dense_name(part);
     TRILITH_ASSIGN_OR_RETURN(const uint64_t bytes, byte_count(dtype, shape));
     plan_.parts.push_back({&part, nullptr, std::nullopt, {{"", {name, dtype, shape, bytes}, {}}}});
     return {};
   }
 
   Status add_packed(const PartSource& part) {
+    if (target_.ggml != nullptr &&
+        !checkpoint::ggml_bytes(*target_.ggml, Shape{part.rows, part.cols})) {
+      add_losses(part.name(),
+                 {{"the shape", 0,
+                   fmt::format("{} inputs are no multiple of the blocks of {}", part.cols,
+                               target_.ggml->block)}},
+                 plan_.losses);
+      return {};
+    }
     TRILITH_ASSIGN_OR_RETURN(const QuantMatrix matrix, load_codes(source_, part, request_));
     std::vector<Loss> least;
     for (const PackingSpec& typed : specs_) {
@@ -239,6 +304,13 @@ class Planner {
     const std::string module = model::module_name(part.source->id);
     auto layout = packing::stored_layout(*part.spec, part.source->rows, part.source->cols);
     if (!layout.ok()) return std::move(layout).error().with_tensor(module);
+    if (target_.ggml != nullptr) {
+      const Shape shape = {part.source->rows, part.source->cols};
+      const auto bytes = checkpoint::ggml_bytes(*target_.ggml, shape);
+      TRILITH_CHECK(bytes && layout->size() == 1);
+      part.tensors.push_back({"codes", {dense_name(*part.source), DType::kU8, shape, *bytes}, {}});
+      return {};
+    }
     for (auto& [role, stored] : *layout) {
       std::string suffix = plain_suffix(role);
       Shape shape = stored.shape;
@@ -284,24 +356,13 @@ Result<Plan> make_plan(const ConvertRequest& request, const Source& source,
 
 Result<QuantMatrix> load_codes(const Source& source, const PartSource& part,
                                const ConvertRequest& request) {
-  if (part.is_packed()) {
-    model::LoadOptions options = request.open.load;
-    options.fingerprints = false;
-    TRILITH_ASSIGN_OR_RETURN(model::LoadedPart loaded,
-                             model::load_part(source.checkpoint, part, options));
-    return std::move(std::get<QuantMatrix>(loaded.values));
+  TRILITH_ASSIGN_OR_RETURN(QuantMatrix matrix, stored_codes(source, part, request));
+  for (const std::vector<int64_t>& rows : moves(source, part, request)) {
+    auto moved = with_rows(std::move(matrix), rows);
+    if (!moved.ok()) return std::move(moved).error().with_tensor(part.name());
+    matrix = std::move(moved).value();
   }
-  const TensorView& values = *std::get<0>(part.from);
-  for (const std::string_view name : {"float-ternary-tensor", "float-ternary"}) {
-    PackingSpec spec = packing::find_format(name)->spec;
-    spec.container = spec.scale.dtype = values.dtype;
-    spec.bits = spec.law.word_bits = static_cast<int>(dtype_size(values.dtype)) * 8;
-    auto matrix = packing::decode(spec, {{"codes", values}}, part.rows, part.cols);
-    if (matrix.ok()) return matrix;
-  }
-  return Error::unsupported("the weights are dense and take more values than −s, 0 and s in a row")
-      .with_tensor(values.name)
-      .with_hint("converting keeps every weight; making a dense model low-bit is quantising it");
+  return matrix;
 }
 
 Status encode_part(const ConvertRequest& request, const Source& source, const PlannedPart& part,
@@ -310,7 +371,10 @@ Status encode_part(const ConvertRequest& request, const Source& source, const Pl
   if (part.carried != nullptr) return sink(first, part.carried->bytes);
   if (!part.spec) {
     const auto* const stored = std::get_if<const TensorView*>(&part.source->from);
-    if (stored != nullptr && (*stored)->dtype == first.dtype) return sink(first, (*stored)->bytes);
+    if (stored != nullptr && (*stored)->dtype == first.dtype &&
+        moves(source, *part.source, request).empty()) {
+      return sink(first, (*stored)->bytes);
+    }
     TRILITH_ASSIGN_OR_RETURN(const std::vector<float> values,
                              dense_values(source, *part.source, request));
     return sink(first, as_bytes(first.dtype, values));

@@ -22,6 +22,8 @@ struct Source {
   // Tensors that belong to no part; carried over as they are.
   std::vector<std::string> others;
 
+  std::string gguf_architecture;  // empty: no GGUF file
+
   Source() = default;
   Source(Source&&) = default;
   Source& operator=(Source&&) = default;
@@ -32,6 +34,12 @@ struct Source {
   std::string format() const;
 };
 
+// The order in which a part's stored rows make up the model's, where it is another (rope_rows.h);
+// else empty.
+std::vector<int64_t> rows_of_model(const Source& source, const model::PartSource& part);
+
+// A GGUF file, which `run` does not take, is opened by the types and names in its header, held
+// against the bytes.
 Result<Source> open_source(const std::string& path, const model::OpenOptions& options);
 
 }  // namespace trilith::transform

@@ -15,15 +15,41 @@ bool can_be_written(const PackingSpec& spec) {
   return spec.scale.index != Scale::Index::kSubBlock && spec.scale.nested_group == 0;
 }
 
+// "TQ2_0": "tq2_0".
+std::string lower(std::string_view text) {
+  std::string result(text);
+  for (char& c : result) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  return result;
+}
+
+// Types of ggml itself that the catalogue can write; each under its name with "gguf-" before it.
+std::vector<Target> gguf_targets() {
+  std::vector<Target> all;
+  for (const checkpoint::GgmlType& type : checkpoint::ggml_types()) {
+    if (type.family != "ggml") continue;
+    const std::string name = lower(type.name);
+    const std::string title = fmt::format("GGUF file, linears as {}", type.name);
+    if (type.plain == DType::kF32 || type.plain == DType::kF16 || type.plain == DType::kBF16) {
+      all.push_back({"gguf-" + name, title, type.plain, nullptr, nullptr, &type});
+      continue;
+    }
+    const packing::CatalogueRow* const row = packing::find_format(name);
+    if (row == nullptr || !can_be_written(row->spec)) continue;
+    all.push_back({"gguf-" + name, title, std::nullopt, row, nullptr, &type});
+  }
+  return all;
+}
+
 std::vector<Target> all_targets() {
-  std::vector<Target> all = {{"f32", "dense float32", DType::kF32, nullptr, nullptr},
-                             {"f16", "dense float16", DType::kF16, nullptr, nullptr},
-                             {"bf16", "dense bfloat16", DType::kBF16, nullptr, nullptr}};
+  std::vector<Target> all = {{"f32", "dense float32", DType::kF32, nullptr, nullptr, nullptr},
+                             {"f16", "dense float16", DType::kF16, nullptr, nullptr, nullptr},
+                             {"bf16", "dense bfloat16", DType::kBF16, nullptr, nullptr, nullptr}};
   for (const packing::CatalogueRow& row : packing::catalogue()) {
     if (!can_be_written(row.spec)) continue;
-    all.push_back(
-        {std::string(row.name), std::string(row.title), std::nullopt, &row, library_of(row)});
+    all.push_back({std::string(row.name), std::string(row.title), std::nullopt, &row,
+                   library_of(row), nullptr});
   }
+  for (Target& target : gguf_targets()) all.push_back(std::move(target));
   return all;
 }
 

@@ -1,5 +1,6 @@
 // Target: a format that `convert --to` takes: dense float32, float16 or bfloat16, or a row of the
-// catalogue that can be written, with the library that reads it. The spec of a row leaves open what
+// catalogue that can be written, with the library that reads it; and the same as a GGUF file, where
+// ggml has the type. The spec of a row leaves open what
 // its format leaves open, and is settled here for the model at hand: the size of groups (that of
 // the source's scales, as far as the library takes it) and the type of scales.
 #pragma once
@@ -9,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "checkpoint/ggml_types.h"
 #include "packing/catalogue.h"
 #include "transform/library_names.h"
 
@@ -20,6 +22,7 @@ struct Target {
   std::optional<DType> dense;                  // one of the float types, or
   const packing::CatalogueRow* row = nullptr;  // a packed format
   const Library* library = nullptr;            // null: plain names and a format sheet
+  const checkpoint::GgmlType* ggml = nullptr;  // of the linears of a GGUF file; null: safetensors
 };
 
 // Dense types first, then the rows in the catalogue's order; those that cannot be encoded are left

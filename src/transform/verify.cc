@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "transform/rope_rows.h"
+
 namespace trilith::transform {
 namespace {
 
@@ -12,10 +14,11 @@ Result<std::vector<float>> values_of(const Source& source, const model::PartSour
   options.fingerprints = false;
   TRILITH_ASSIGN_OR_RETURN(const model::LoadedPart loaded,
                            model::load_part(source.checkpoint, part, options));
-  if (const auto* matrix = std::get_if<packing::QuantMatrix>(&loaded.values)) {
-    return matrix->dense();
-  }
-  return std::get<model::DenseMatrix>(loaded.values).values;
+  const auto* const matrix = std::get_if<packing::QuantMatrix>(&loaded.values);
+  std::vector<float> values =
+      matrix != nullptr ? matrix->dense() : std::get<model::DenseMatrix>(loaded.values).values;
+  const std::vector<int64_t> rows = rows_of_model(source, part);
+  return rows.empty() ? values : with_rows(values, rows);
 }
 
 Error differs(const std::string& output, const std::string& name, std::string expected,
@@ -63,6 +66,7 @@ Result<int64_t> verify_conversion(const Source& source, const std::string& outpu
     compared += static_cast<int64_t>(before.size());
     TRILITH_RETURN_IF_ERROR(after_part());
   }
+  if (!written.gguf_architecture.empty()) return compared;  // holds parts of the model alone
   for (const std::string& name : source.others) {
     const TensorView* const before = source.checkpoint.find(name);
     const TensorView* const after = written.checkpoint.find(name);

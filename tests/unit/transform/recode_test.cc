@@ -84,7 +84,7 @@ TEST(Recode, EveryPairKeepsTheWeightsOrNamesTheLoss) {
   for (const packing::CatalogueRow* from : source_rows()) {
     const QuantMatrix matrix = matrix_of(*from);
     for (const Target& to : targets()) {
-      if (to.row == nullptr) continue;
+      if (to.row == nullptr || to.ggml != nullptr) continue;  // the same spec in a file
       SCOPED_TRACE(std::string(from->name) + " to " + to.name);
       (takes(to, matrix) ? kept : refused) += 1;
     }
