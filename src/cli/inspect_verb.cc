@@ -1,4 +1,5 @@
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,7 @@ struct InspectArguments {
   std::string markdown;
   std::string unpack;
   std::string probe;
+  std::string reference;
   std::vector<std::string> assume;
   bool no_probe = false;
   bool save = false;
@@ -56,7 +58,12 @@ Status write_outputs(const InspectArguments& arguments, const inspect::Sheet& sh
 }
 
 Result<int> run_inspect(const InspectArguments& arguments) {
-  TRILITH_ASSIGN_OR_RETURN(const inspect::InspectOptions options, options_from(arguments));
+  TRILITH_ASSIGN_OR_RETURN(inspect::InspectOptions options, options_from(arguments));
+  std::optional<inspect::DenseSibling> reference;
+  if (!arguments.reference.empty()) {
+    TRILITH_ASSIGN_OR_RETURN(reference, inspect::DenseSibling::open(arguments.reference));
+    options.reference = &*reference;
+  }
   const auto checkpoint = checkpoint::Checkpoint::open(arguments.path);
   inspect::Sheet sheet;
   if (checkpoint.ok()) {
@@ -89,13 +96,15 @@ void add_inspect_verb(CLI::App& app, Outcome& outcome) {
   CLI::Option* text =
       verb->add_option("--probe", arguments->probe, "Text whose loss decides between readings");
   verb->add_flag("--no-probe", arguments->no_probe, "Decide by the bytes alone")->excludes(text);
+  verb->add_option("--reference", arguments->reference,
+                   "The unquantised model, or one of its matrices: settles sign, order and scales");
   verb->add_option("--assume", arguments->assume,
                    "FIELD=VALUE: settle a field that the bytes leave open; may be repeated")
       ->allow_extra_args(false);
-  verb->footer(
-      examples({"trilith inspect models/sample", "trilith inspect MODEL --json - --no-probe",
-                "trilith inspect MODEL --save --md SHEET.md",
-                "trilith inspect MODEL --assume scale.op=div --unpack dense.safetensors"}));
+  verb->footer(examples(
+      {"trilith inspect models/sample", "trilith inspect MODEL --json - --no-probe",
+       "trilith inspect MODEL --save --md SHEET.md", "trilith inspect MODEL --reference ORIGINAL",
+       "trilith inspect MODEL --assume scale.op=div --unpack dense.safetensors"}));
   verb->callback([arguments, &outcome] {
     const Result<int> code = run_inspect(*arguments);
     outcome.exit_code = code.ok() ? *code : report_error(code.error());

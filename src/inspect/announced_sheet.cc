@@ -50,8 +50,9 @@ bool has_lines(const packing::Law& law) {
 
 class Writer {
  public:
-  Writer(const checkpoint::Checkpoint& checkpoint, const Announcement& announcement)
-      : checkpoint_(checkpoint), announcement_(announcement) {}
+  Writer(const checkpoint::Checkpoint& checkpoint, const Announcement& announcement,
+         const DenseSibling* reference)
+      : checkpoint_(checkpoint), announcement_(announcement), reference_(reference) {}
 
   // The sheet, or why the bytes contradict the announcement.
   Result<Sheet> write() {
@@ -62,6 +63,7 @@ class Writer {
       }
       TRILITH_ASSIGN_OR_RETURN(const Verified verified, announce::verify(claim));
       if (verified.contradiction && !verified.better) return *verified.contradiction;
+      TRILITH_RETURN_IF_ERROR(check_reference(claim, verified));
       if (verified.contradiction) {
         sheet_.verdict = Verdict::kAmbiguous;
         if (sheet_.reason.empty()) sheet_.reason = verified.contradiction->to_string();
@@ -74,6 +76,23 @@ class Writer {
   }
 
  private:
+  // The reference of the user, where it holds the matrix under the module's name.
+  Status check_reference(const Claim& claim, const Verified& verified) const {
+    if (reference_ == nullptr || !reference_->has_name(claim.module, claim.rows, claim.cols)) {
+      return {};
+    }
+    const packing::PackingSpec& spec =
+        verified.better ? claim.rivals[*verified.better].spec : claim.spec;
+    TRILITH_ASSIGN_OR_RETURN(const packing::QuantMatrix matrix,
+                             packing::decode(spec, claim.stored, claim.rows, claim.cols));
+    const auto like = reference_->best(claim.module, claim.rows, claim.cols, matrix.dense());
+    if (!like || like->cosine > kResembles) return {};
+    return Error::damaged("the announced reading does not resemble the reference")
+        .with_tensor(claim.stored.at("codes").name)
+        .with_expected(fmt::format("a cosine above {}", kResembles))
+        .with_found(fmt::format("{:.3f}", like->cosine));
+  }
+
   void describe() {
     describe_checkpoint(checkpoint_, sizes_from_config(checkpoint_.config()), sheet_);
     sheet_.verdict = Verdict::kIdentified;
@@ -197,6 +216,7 @@ class Writer {
 
   const checkpoint::Checkpoint& checkpoint_;
   const Announcement& announcement_;
+  const DenseSibling* reference_;
   Sheet sheet_;
   std::set<std::string> taken_;
 };
@@ -223,8 +243,9 @@ Result<Sheet> with_announcement(const checkpoint::Checkpoint& checkpoint,
   const announce::Recognised announcement =
       announce::announced(checkpoint, shapes_by_name(sizes_from_config(checkpoint.config())));
   if (!announcement || (announcement->ok() && (*announcement)->claims.empty())) return search();
-  Result<Sheet> sheet = announcement->ok() ? Writer(checkpoint, **announcement).write()
-                                           : Result<Sheet>(announcement->error());
+  Result<Sheet> sheet = announcement->ok()
+                            ? Writer(checkpoint, **announcement, options.reference).write()
+                            : Result<Sheet>(announcement->error());
   if (sheet.ok()) return sheet;
   if (sheet.error().kind == ErrorKind::kUnsupported) {
     return refused_sheet(sheet.error());  // known by name: nothing to search for

@@ -135,6 +135,11 @@ FamilySheet write_family(const FamilySearch& family, const std::optional<ProbeSc
     alternative.why = why_open(best, *rival);
     sheet.alternatives.push_back(std::move(alternative));
   }
+  if (arrangement.scale && arrangement.scale_assumed && !probe) {
+    sheet.alternatives.push_back({best.hypothesis.spec, "the scales of two modules are exchanged",
+                                  "several tensors have the size of a scale, and only their order "
+                                  "says which belongs to which module"});
+  }
   for (const std::string& doubt : family.doubts) {
     sheet.alternatives.push_back({best.hypothesis.spec, doubt, "the reading explains too little"});
   }

@@ -14,12 +14,15 @@
 
 namespace trilith::inspect {
 
+class DenseSibling;
+
 struct SearchContext {
   ConfigSizes sizes;
   std::vector<ProfiledPlain> plain;
   HeadSizes heads;
   IdsByName ids;
   bool lone_tensors = false;
+  const DenseSibling* sibling = nullptr;  // of the user's --reference
 };
 
 struct Reading {

@@ -8,6 +8,7 @@
 #include "inspect/code_choices.h"
 #include "inspect/code_statistics.h"
 #include "inspect/decision.h"
+#include "inspect/dense_sibling.h"
 #include "inspect/group_evidence.h"
 #include "inspect/placement.h"
 #include "inspect/reading_evidence.h"
@@ -261,6 +262,10 @@ class GeneralSearch {
     }
     const GroupEvidence own = weigh_groups(*matrix);
     side.nats += own.partition + own.centre + law.nats;
+    if (context_.sibling != nullptr) {
+      const auto like = resemblance(*context_.sibling, side.reading.modules, side.spec);
+      side.nats += like ? like->nats : 0;
+    }
     return true;
   }
 

@@ -31,7 +31,9 @@ constexpr uint64_t kMostSearched = uint64_t{1} << 20;
 class Inspector {
  public:
   Inspector(const checkpoint::Checkpoint& checkpoint, const InspectOptions& options)
-      : checkpoint_(checkpoint), options_(options) {}
+      : checkpoint_(checkpoint), options_(options) {
+    context_.sibling = options.reference;
+  }
 
   Result<Sheet> run() {
     describe_container();
@@ -50,6 +52,7 @@ class Inspector {
     } else if (!can_probe()) {
       prefer_general();
     }
+    if (options_.reference != nullptr) settle();
     if (Status status = check_bytes(); !status.ok()) return refuse(status.error());
     for (const auto& [field, value] : options_.assume) {
       TRILITH_RETURN_IF_ERROR(assume(field, value));
@@ -231,6 +234,24 @@ class Inspector {
     }
     collect_plain(taken);
     return {};
+  }
+
+  // By the dense sibling: what was found, else what the general search finds beside it.
+  void settle() {
+    const auto resembles = [&](std::vector<FamilySearch>& families) {
+      size_t count = 0;
+      for (FamilySearch& family : families) count += settle_by_sibling(family, *options_.reference);
+      return count > 0;
+    };
+    if (resembles(families_)) return;
+    std::vector<FamilySearch> before = std::move(families_);
+    std::vector<PlainModule> plain = std::move(plain_);
+    if (search_generally().ok() && resembles(families_)) return;
+    families_ = std::move(before);
+    plain_ = std::move(plain);
+    for (FamilySearch& family : families_) {
+      family.doubts.emplace_back("no matrix of the reference resembles this reading");
+    }
   }
 
   // Whether what was taken for codes can be packed weights at all, and is whole.

@@ -8,6 +8,7 @@
 
 #include "base/result.h"
 #include "checkpoint/checkpoint.h"
+#include "inspect/dense_sibling.h"
 #include "inspect/sheet.h"
 
 namespace trilith::inspect {
@@ -16,6 +17,9 @@ struct InspectOptions {
   bool probe = true;
   std::string probe_text;                                   // empty: the built-in one
   std::vector<std::pair<std::string, std::string>> assume;  // field of the spec, value
+  // The unquantised model or one of its matrices, which settles what statistics leave open; may be
+  // null.
+  const DenseSibling* reference = nullptr;
 };
 
 // Damage and unknown formats are a sheet with the verdict refused; an error means that the options

@@ -177,3 +177,34 @@ def test_planar_gptq(program, tmp_path):
     assert code == 0, sheet["reason"]
     for name, values in safetensors.numpy.load_file(dense).items():
         assert SCORER.is_close(values, truth.dense[name + ".weight"]), name
+
+
+REFERENCED = [folder for folder in SCORER.cases_in(ZOO)
+              if folder.name in ("own-offset-colscale", "own-n-quarters-k4codes", "gguf-tq20",
+                                 "mlx-2bit-g128-ternary", "autoawq-gemm-g64")]
+
+
+@pytest.mark.parametrize("variant", ["documented", "stripped"])
+@pytest.mark.parametrize("folder", REFERENCED, ids=lambda folder: folder.name)
+def test_an_unquantised_module_settles_what_the_bytes_leave_open(program, folder, variant, tmp_path):
+    case = SCORER.Case(folder)
+    command = f"{program} inspect {{case}} --reference {{ref}} --json {{out}} --unpack {{dense}}"
+    outcome = SCORER.run_tool(case, variant, command, 60, tmp_path)
+    result = SCORER.judge(case, variant, command, *outcome)
+    assert result["level"] == "exact", result
+
+
+def test_an_announced_reading_is_held_against_the_reference(program, tmp_path):
+    folder = copy_of("autogptq-4bit-g64", tmp_path)
+    reference = tmp_path / "reference.safetensors"
+    truth = ZOO / "autogptq-4bit-g64/truth/reference.safetensors"
+    tensors = safetensors.numpy.load_file(truth)
+    safetensors.numpy.save_file({name: np.ascontiguousarray(values[:, ::-1])
+                                 for name, values in tensors.items()}, reference)
+    sheet = tmp_path / "sheet.json"
+    command = [str(program), "inspect", str(folder), "--json", str(sheet), "--reference"]
+    assert subprocess.run([*command, str(truth)], capture_output=True).returncode == 0
+    assert subprocess.run([*command, str(reference)], capture_output=True).returncode == 4
+    assert "does not resemble the reference" in json.loads(sheet.read_text())["reason"]
+    missing = subprocess.run([*command, str(tmp_path / "none")], capture_output=True, text=True)
+    assert missing.returncode not in (0, 3) and "none" in missing.stderr
