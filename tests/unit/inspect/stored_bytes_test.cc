@@ -79,7 +79,7 @@ TEST_F(StoredBytes, CountersPicturesAndTextAreNoWeights) {
   std::normal_distribution<double> noise(0, 4);
   for (int i = 0; i < 8192; ++i) {
     ramp.push_back(static_cast<std::byte>(i * 3));
-    const double shade = 128 + 60 * std::sin(i / 64 * 0.1) + 50 * std::cos(i % 64 * 0.09);
+    const double shade = 128 + 60 * std::sin((i - i % 64) * 0.0016) + 50 * std::cos(i % 64 * 0.09);
     picture.push_back(static_cast<std::byte>(std::clamp(shade + noise(random_), 0.0, 255.0)));
     if (i % 4 == 0) {
       for (const int shift : {0, 8, 16, 24}) {
