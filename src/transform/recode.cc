@@ -6,11 +6,11 @@
 #include <array>
 #include <bitset>
 #include <cmath>
-#include <map>
 #include <optional>
 
 #include "packing/codec.h"
 #include "packing/numbers.h"
+#include "transform/code_choices.h"
 
 namespace trilith::transform {
 namespace {
@@ -30,8 +30,7 @@ struct Step {
   bool operator==(const Step&) const = default;
 };
 
-// A bias that is a whole number of steps is a zero point.
-constexpr double kLargestZero = 255;
+// After so many refusals the others are only counted.
 constexpr int64_t kThoroughRefusals = 16;
 
 Step step_of(const QuantMatrix& source, int64_t index, int64_t n, int64_t k) {
@@ -55,6 +54,7 @@ Step step_of(const QuantMatrix& source, int64_t index, int64_t n, int64_t k) {
       step.bias = -zero;
       break;
   }
+  // A bias that is a whole number of steps is a zero point.
   const double steps = -step.bias / step.step;
   if (step.bias != 0 && steps == std::floor(steps) && std::fabs(steps) <= kLargestZero &&
       steps * step.step == -step.bias) {
@@ -76,104 +76,6 @@ struct Cell {
 void add_level(std::vector<double>& levels, double level) {
   const auto place = std::ranges::lower_bound(levels, level);
   if (place == levels.end() || *place != level) levels.insert(place, level);
-}
-
-// The target's levels with the code of each, the lowest code of equal ones.
-class Alphabet {
- public:
-  explicit Alphabet(const QuantMatrix& matrix) {
-    for (size_t code = 0; code < matrix.levels.size(); ++code) {
-      if (!matrix.levels[code]) continue;
-      double level = *matrix.levels[code];
-      if (matrix.zero.kind == Zero::Kind::kConstant) {
-        level -= static_cast<double>(matrix.zero.value);
-      }
-      codes_.emplace(level + 0.0, static_cast<uint8_t>(code));
-    }
-  }
-  std::optional<uint8_t> code_of(double level) const {
-    const auto found = codes_.find(level + 0.0);
-    return found != codes_.end() ? std::optional(found->second) : std::nullopt;
-  }
-  const std::map<double, uint8_t>& codes() const { return codes_; }
-  bool empty() const { return codes_.empty(); }
-  double lowest() const { return codes_.begin()->first; }
-  double highest() const { return codes_.rbegin()->first; }
-  double middle() const { return std::ceil((lowest() + highest()) / 2); }
-
- private:
-  std::map<double, uint8_t> codes_;
-};
-
-// How a cell is written: level · multiplier + zero is a level of the target.
-struct Choice {
-  double multiplier = 1;
-  double zero = 0;
-};
-
-bool has_zero_points(Zero::Kind kind) {
-  return kind != Zero::Kind::kNone && kind != Zero::Kind::kConstant;
-}
-
-bool is_affine(Zero::Kind kind) {
-  return kind == Zero::Kind::kFloatBias || kind == Zero::Kind::kFloatShift;
-}
-
-// Zero points in the order in which they are tried: the source's own, the middle of the table (what
-// symmetric quantisers write), powers of two (whose product with a scale is exact), the rest.
-std::vector<double> zero_candidates(const Zero& zero, const Alphabet& alphabet,
-                                    std::optional<double> own) {
-  if (!has_zero_points(zero.kind)) return {0.0};
-  std::vector<double> all;
-  if (is_affine(zero.kind)) {
-    all.push_back(0);
-  } else {
-    if (own) all.push_back(*own);
-    all.push_back(alphabet.middle());
-  }
-  for (double power = 1; power <= 128; power *= 2) all.push_back(power);
-  for (double value = std::ceil(alphabet.lowest()); value <= alphabet.highest(); value += 1) {
-    all.push_back(value);
-  }
-  if (zero.kind == Zero::Kind::kInteger) {
-    const double low = zero.bits == 0 ? -kLargestZero : zero.stored_minus_one ? 1 : 0;
-    const double high = zero.bits == 0 ? kLargestZero : std::ldexp(1.0, zero.bits) - 1 + low;
-    std::erase_if(all, [&](double value) {
-      return value < low || value > high || value != std::floor(value);
-    });
-  }
-  return all;
-}
-
-bool fits(const Alphabet& alphabet, const std::vector<double>& levels, const Choice& choice) {
-  const auto moved = [&](double level) { return level * choice.multiplier + choice.zero; };
-  if (!alphabet.code_of(moved(levels.front())) || !alphabet.code_of(moved(levels.back()))) {
-    return false;
-  }
-  return std::ranges::all_of(
-      levels, [&](double level) { return alphabet.code_of(moved(level)).has_value(); });
-}
-
-// The ways in which the table takes `levels`. Levels are multiplied, by what brings the largest to
-// one of the table's, only when it does not take them (or their negatives) as they are.
-std::vector<Choice> choices_for(const Alphabet& alphabet, const std::vector<double>& levels,
-                                const std::vector<double>& zeros) {
-  std::vector<Choice> choices;
-  for (const double multiplier : {1.0, -1.0}) {
-    for (const double zero : zeros) {
-      if (fits(alphabet, levels, {multiplier, zero})) choices.push_back({multiplier, zero});
-    }
-  }
-  if (!choices.empty()) return choices;
-  const double largest = std::max(std::fabs(levels.front()), std::fabs(levels.back()));
-  if (largest == 0) return choices;
-  for (const double zero : zeros) {
-    for (const auto& [level, code] : alphabet.codes()) {
-      const Choice choice{(level - zero) / largest, zero};
-      if (choice.multiplier != 0 && fits(alphabet, levels, choice)) choices.push_back(choice);
-    }
-  }
-  return choices;
 }
 
 class Recoder {

@@ -11,6 +11,7 @@
 #include "packing/catalogue.h"
 #include "support/temp_folder.h"
 #include "support/tiny_model.h"
+#include "transform/verify.h"
 
 namespace trilith::transform {
 namespace {
@@ -158,6 +159,26 @@ TEST_F(Convert, RefusalSaysWhatWouldBeLostAndWritesNothing) {
   EXPECT_THAT(report->refusal().to_string(), HasSubstr("levels"));
   EXPECT_EQ(report->to_json()["verdict"], Json("refused"));
   EXPECT_THAT(folder_.list(), ElementsAre("in"));
+}
+
+TEST_F(Convert, VerifyFindsOneChangedByte) {
+  write_model("k4-low-0pm");
+  ASSERT_TRUE(run("int8-row").ok());
+  const std::string path = folder_.file("out/model.safetensors");
+  const auto source = open_source(folder_.file("in"), {});
+  ASSERT_TRUE(source.ok());
+  const auto none = [] { return Status(); };
+  const auto before = verify_conversion(*source, folder_.file("out"), {}, none);
+  ASSERT_TRUE(before.ok()) << before.error().to_string();
+  std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
+  file.seekg(-1, std::ios::end);  // the last norm or weight in the file
+  const auto last = static_cast<char>(file.get());
+  file.seekp(-1, std::ios::end);
+  file.put(static_cast<char>(last ^ 1));
+  file.close();
+  const auto after = verify_conversion(*source, folder_.file("out"), {}, none);
+  ASSERT_FALSE(after.ok());
+  EXPECT_EQ(after.error().kind, ErrorKind::kVerification) << after.error().to_string();
 }
 
 TEST_F(Convert, WritesShardsWithAnIndex) {

@@ -19,7 +19,7 @@ using packing::QuantMatrix;
 using testing::HasSubstr;
 
 constexpr int64_t kRows = 16;
-constexpr int64_t kCols = 512;
+constexpr int64_t kCols = 256;
 
 std::vector<const packing::CatalogueRow*> source_rows() {
   std::vector<const packing::CatalogueRow*> rows;
