@@ -186,13 +186,14 @@ TEST(Recode, RowsOfZerosTakeAnyScale) {
   EXPECT_EQ(differences(recoded.matrix.dense(), matrix.dense()), 0);
 }
 
+// A scale that is a power of two by its type has no sign.
 TEST(Recode, NegativeScalesTurnTheLevels) {
   QuantMatrix matrix = matrix_of("k4-low-0pm");
-  matrix.scales[2] = -matrix.scales[2];
-  packing::PackingSpec positive = packing::find_format("int8-row")->spec;
-  positive.scale.dtype = DType::kF16;
-  const Recoded recoded = recode(matrix, positive);
-  ASSERT_TRUE(recoded.losses.empty());
+  std::ranges::fill(matrix.scales, 0.5F);
+  matrix.scales[2] = -0.5F;
+  const Recoded recoded = recode(matrix, packing::find_format("torchao-mxfp8")->spec);
+  ASSERT_TRUE(recoded.losses.empty()) << recoded.losses.front().what;
+  EXPECT_THAT(recoded.matrix.scales, testing::Each(0.5F));
   EXPECT_EQ(differences(recoded.matrix.dense(), matrix.dense()), 0);
 }
 
