@@ -14,6 +14,7 @@ struct InspectArguments {
   std::string path;
   std::string json;
   std::string markdown;
+  std::string html;
   std::string unpack;
   std::string probe;
   std::string reference;
@@ -47,6 +48,9 @@ Status write_outputs(const InspectArguments& arguments, const inspect::Sheet& sh
   if (!arguments.markdown.empty()) {
     TRILITH_RETURN_IF_ERROR(write_text_file(arguments.markdown, to_markdown(sheet)));
   }
+  if (!arguments.html.empty()) {
+    TRILITH_RETURN_IF_ERROR(write_text_file(arguments.html, to_html(sheet)));
+  }
   if (sheet.verdict == inspect::Verdict::kRefused || checkpoint == nullptr) return {};
   if (arguments.save) {
     TRILITH_RETURN_IF_ERROR(write_json(checkpoint->folder() + "/trilith_sheet.json", json));
@@ -75,7 +79,7 @@ Result<int> run_inspect(const InspectArguments& arguments) {
   }
   TRILITH_RETURN_IF_ERROR(
       write_outputs(arguments, sheet, checkpoint.ok() ? &*checkpoint : nullptr));
-  if (arguments.json != "-" && arguments.markdown != "-") {
+  if (arguments.json != "-" && arguments.markdown != "-" && arguments.html != "-") {
     TRILITH_RETURN_IF_ERROR(write_text_file("-", inspect::summary(sheet)));
   }
   return sheet.verdict == inspect::Verdict::kIdentified ? 0 : exit_code(ErrorKind::kAmbiguous);
@@ -90,6 +94,7 @@ void add_inspect_verb(CLI::App& app, Outcome& outcome) {
       ->required();
   verb->add_option("--json", arguments->json, "Write the format sheet as JSON (- = stdout)");
   verb->add_option("--md", arguments->markdown, "Write the format sheet as Markdown (- = stdout)");
+  verb->add_option("--html", arguments->html, "Write it as one HTML page with plots (- = stdout)");
   verb->add_flag("--save", arguments->save, "Write trilith_sheet.json beside the weights");
   verb->add_option("--unpack", arguments->unpack,
                    "Write every packed matrix as F32 [N, K] to this safetensors file");
@@ -101,10 +106,11 @@ void add_inspect_verb(CLI::App& app, Outcome& outcome) {
   verb->add_option("--assume", arguments->assume,
                    "FIELD=VALUE: settle a field that the bytes leave open; may be repeated")
       ->allow_extra_args(false);
-  verb->footer(examples(
-      {"trilith inspect models/sample", "trilith inspect MODEL --json - --no-probe",
-       "trilith inspect MODEL --save --md SHEET.md", "trilith inspect MODEL --reference ORIGINAL",
-       "trilith inspect MODEL --assume scale.op=div --unpack dense.safetensors"}));
+  verb->footer(
+      examples({"trilith inspect models/sample", "trilith inspect MODEL --json - --no-probe",
+                "trilith inspect MODEL --save --md SHEET.md --html sheet.html",
+                "trilith inspect MODEL --reference ORIGINAL",
+                "trilith inspect MODEL --assume scale.op=div --unpack dense.safetensors"}));
   verb->callback([arguments, &outcome] {
     const Result<int> code = run_inspect(*arguments);
     outcome.exit_code = code.ok() ? *code : report_error(code.error());

@@ -11,6 +11,7 @@
 #include "inspect/config_sizes.h"
 #include "inspect/decision.h"
 #include "inspect/evidence_writer.h"
+#include "inspect/module_figures.h"
 #include "inspect/name_roles.h"
 #include "inspect/stored_bytes.h"
 #include "inspect/tensor_summary.h"
@@ -47,6 +48,9 @@ bool has_lines(const packing::Law& law) {
          law.sub_planes.empty() && law.slot_order != packing::SlotOrder::kExplicit &&
          law.stride.granule == 1 && law.tile.kind == packing::TileMap::Kind::kNone;
 }
+
+// Weights of a matrix whose codes are counted row by row for the sheet.
+constexpr int64_t kMostFigured = int64_t{1} << 26;
 
 class Writer {
  public:
@@ -157,6 +161,11 @@ class Writer {
     taken_.insert(claim.beside.begin(), claim.beside.end());
     module.family = family_of(spec, claim, verified);
     ++sheet_.families[module.family].modules;
+    if (claim.rows * claim.cols <= kMostFigured) {
+      const auto matrix = packing::decode(spec, claim.stored, claim.rows, claim.cols);
+      if (matrix.ok()) add_figures(*matrix, module);
+      if (matrix.ok() && !matrix->zeros.empty()) module.row_zero_share.reset();  // of level 0 alone
+    }
     module.zero_share = rounded(verified.codes.zero_share);
     module.unused_count = verified.unused.count;
     module.unused_first = verified.unused.first;

@@ -6,6 +6,7 @@
 
 #include "base/rounded.h"
 #include "inspect/grouping.h"
+#include "inspect/module_figures.h"
 #include "inspect/numbers.h"
 #include "inspect/worked_example.h"
 #include "packing/codec.h"
@@ -182,24 +183,7 @@ Result<ModuleSheet> describe_module(const PackedModule& module, const packing::P
   if (module.bias != nullptr) sheet.bias = module.bias->name;
   auto decoded = packing::decode(spec, tensors, module.rows, module.cols);
   if (!decoded.ok()) return std::move(decoded).error().with_tensor(module.name);
-  std::vector<uint64_t> counts(256);
-  for (const uint8_t code : decoded->codes) ++counts[code];
-  uint64_t zeros = 0;
-  for (size_t code = 0; code < decoded->levels.size() && code < counts.size(); ++code) {
-    if (decoded->levels[code] == 0.0) zeros += counts[code];
-  }
-  sheet.zero_share =
-      rounded(static_cast<double>(zeros) / static_cast<double>(decoded->codes.size()));
-  const auto unused = decoded->unused_codes();
-  sheet.unused_count = unused.count;
-  sheet.unused_first = unused.first;
-  if (!decoded->scales.empty()) {
-    const auto [low, high] = std::minmax_element(decoded->scales.begin(), decoded->scales.end());
-    sheet.scale =
-        std::array{static_cast<double>(*low),
-                   median(std::vector<double>(decoded->scales.begin(), decoded->scales.end())),
-                   static_cast<double>(*high)};
-  }
+  add_figures(*decoded, sheet);
   sheet.example = work_example(*module.stored.at("codes"), module.rows, module.cols, spec, rival);
   if (rival != nullptr) sheet.example.runner_up = difference(spec, *rival);
   return sheet;

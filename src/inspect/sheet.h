@@ -44,6 +44,12 @@ struct StoredInfo {
   uint64_t bytes = 0;
 };
 
+struct CodeCount {
+  int code = 0;
+  std::optional<double> level;  // nothing: a code that stands for no weight
+  uint64_t count = 0;
+};
+
 struct ModuleSheet {
   std::string name;
   std::optional<model::ModuleId> id;
@@ -54,7 +60,9 @@ struct ModuleSheet {
   packing::PackingSpec spec;
   std::vector<Evidence> evidence;  // of this module alone: role, shape
   size_t family = 0;
+  std::vector<CodeCount> code_counts;  // of every code, those that never occur too
   double zero_share = 0;
+  std::optional<std::array<double, 3>> row_zero_share;  // least, median, greatest row
   int64_t unused_count = 0;
   int64_t unused_first = -1;
   std::optional<std::array<double, 3>> scale;  // min, median, max
@@ -123,6 +131,8 @@ struct Sheet {
 Json to_json(const Sheet& sheet);
 // A page for people: the essence first, then every family's evidence and the name map.
 std::string to_markdown(const Sheet& sheet);
+// The same with plots, as one file that needs no network.
+std::string to_html(const Sheet& sheet);
 // At most 30 lines for the terminal.
 std::string summary(const Sheet& sheet);
 

@@ -78,6 +78,17 @@ Json module_json(const ModuleSheet& module, const FamilySheet& family) {
   json.set("evidence", evidence_json(evidence));
   json.set("alternatives", Json(std::move(alternatives)));
   json.set("zero_share", module.zero_share);
+  if (module.row_zero_share) {
+    const auto& [low, middle, high] = *module.row_zero_share;
+    json.set("row_zero_share", Json::object({{"min", low}, {"median", middle}, {"max", high}}));
+  }
+  Json::Array codes;
+  for (const CodeCount& entry : module.code_counts) {
+    codes.push_back(Json::object({{"code", entry.code},
+                                  {"level", entry.level ? Json(*entry.level) : Json()},
+                                  {"count", entry.count}}));
+  }
+  json.set("codes", Json(std::move(codes)));
   json.set("unused_codes",
            Json::object({{"count", module.unused_count},
                          {"where", module.unused_first < 0 ? Json() : Json(module.unused_first)}}));

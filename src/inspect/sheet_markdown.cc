@@ -124,17 +124,22 @@ std::string place(const std::optional<model::ModuleId>& id) {
 
 void add_modules(const Sheet& sheet, std::string& text) {
   text +=
-      "## Modules\n\n| stored | module | shape | zero share | scale | unused codes |\n"
-      "| --- | --- | --- | --- | --- | --- |\n";
+      "## Modules\n\n| stored | module | shape | zero share | of rows | scale | unused codes |\n"
+      "| --- | --- | --- | --- | --- | --- | --- |\n";
   for (const ModuleSheet& module : sheet.modules) {
+    std::string rows;
+    if (module.row_zero_share) {
+      rows =
+          fmt::format("{:.4g} … {:.4g}", (*module.row_zero_share)[0], (*module.row_zero_share)[2]);
+    }
     std::string scale;
     if (module.scale) {
       scale = fmt::format("{:.4g} … {:.4g} … {:.4g}", (*module.scale)[0], (*module.scale)[1],
                           (*module.scale)[2]);
     }
-    text +=
-        fmt::format("| {} | {} | {}×{} | {:.4f} | {} | {} |\n", code(module.name), place(module.id),
-                    module.rows, module.cols, module.zero_share, scale, module.unused_count);
+    text += fmt::format("| {} | {} | {}×{} | {:.4f} | {} | {} | {} |\n", code(module.name),
+                        place(module.id), module.rows, module.cols, module.zero_share, rows, scale,
+                        module.unused_count);
   }
   text += '\n';
 }

@@ -1,0 +1,51 @@
+#include "inspect/module_figures.h"
+
+#include <algorithm>
+#include <array>
+
+#include "base/rounded.h"
+#include "inspect/numbers.h"
+
+namespace trilith::inspect {
+
+void add_figures(const packing::QuantMatrix& matrix, ModuleSheet& sheet) {
+  std::array<uint64_t, 256> counts{};
+  std::vector<double> of_rows;
+  const auto cols = static_cast<size_t>(matrix.cols);
+  uint64_t zeros = 0;
+  for (size_t begin = 0; cols > 0 && begin + cols <= matrix.codes.size(); begin += cols) {
+    std::array<uint32_t, 256> row{};
+    for (size_t k = begin; k < begin + cols; ++k) ++row[matrix.codes[k]];
+    uint64_t own = 0;
+    for (size_t code = 0; code < row.size(); ++code) {
+      counts[code] += row[code];
+      if (code < matrix.levels.size() && matrix.levels[code] == 0.0) own += row[code];
+    }
+    zeros += own;
+    of_rows.push_back(static_cast<double>(own) / static_cast<double>(cols));
+  }
+  sheet.code_counts.clear();
+  for (size_t code = 0; code < std::min(counts.size(), matrix.levels.size()); ++code) {
+    sheet.code_counts.push_back({static_cast<int>(code), matrix.levels[code], counts[code]});
+  }
+  if (!of_rows.empty()) {
+    sheet.zero_share =
+        rounded(static_cast<double>(zeros) / static_cast<double>(matrix.codes.size()));
+    const auto [low, high] = std::minmax_element(of_rows.begin(), of_rows.end());
+    const std::array<double, 2> ends{*low, *high};
+    sheet.row_zero_share =
+        std::array{rounded(ends[0]), rounded(median(std::move(of_rows))), rounded(ends[1])};
+  }
+  const auto unused = matrix.unused_codes();
+  sheet.unused_count = unused.count;
+  sheet.unused_first = unused.first;
+  if (!matrix.scales.empty()) {
+    const auto [low, high] = std::minmax_element(matrix.scales.begin(), matrix.scales.end());
+    sheet.scale =
+        std::array{static_cast<double>(*low),
+                   median(std::vector<double>(matrix.scales.begin(), matrix.scales.end())),
+                   static_cast<double>(*high)};
+  }
+}
+
+}  // namespace trilith::inspect

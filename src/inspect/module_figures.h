@@ -1,0 +1,14 @@
+// Figures of one decoded matrix for people: how often each code occurs, how many weights are zero
+// and how that varies over rows, how large the scales are. For both kinds of sheet, searched and
+// announced.
+#pragma once
+
+#include "inspect/sheet.h"
+#include "packing/quant_matrix.h"
+
+namespace trilith::inspect {
+
+// Sets code_counts, zero_share, row_zero_share, scale and the unused codes.
+void add_figures(const packing::QuantMatrix& matrix, ModuleSheet& sheet);
+
+}  // namespace trilith::inspect
