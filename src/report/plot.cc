@@ -142,7 +142,8 @@ std::string span_panels(const std::vector<SpanSeries>& series, bool logarithmic)
                row_height * static_cast<double>(rows), "spans");
   for (size_t s = 0; s < series.size(); ++s) {
     const double left = kPanelEdge + kPanelWidth * static_cast<double>(s % kPanelsARow);
-    const double top = row_height * static_cast<double>(s / kPanelsARow) + 18;
+    const size_t row = s / kPanelsARow;
+    const double top = row_height * static_cast<double>(row) + 18;
     const auto y_of = [&](double value) {
       return top + (kPanelHeight - 6) * (1 - scale.place(value)) + 3;
     };
