@@ -154,6 +154,7 @@ class Writer {
     module.cols = claim.cols;
     module.spec = spec;
     module.bias = claim.bias;
+    module.activation = activation_of(claim, spec);
     for (const auto& [role, tensor] : claim.stored) {
       module.stored.push_back({role, tensor.name, tensor.dtype, tensor.shape, tensor.bytes.size()});
       taken_.insert(tensor.name);
@@ -185,6 +186,18 @@ class Writer {
           work_example(claim.stored.at("codes"), claim.rows, claim.cols, spec, nullptr);
     }
     sheet_.modules.push_back(std::move(module));
+  }
+
+  // Formats of weights alone leave the input as it is; a scale of the input that is stored was
+  // fixed when the model was quantised.
+  static std::string activation_of(const Claim& claim, const packing::PackingSpec& spec) {
+    if (spec.activation == packing::Activation::kInt8Token) return "dynamic-token";
+    if (spec.activation != packing::Activation::kNone) return "undecidable";
+    const bool fixed = std::any_of(claim.beside.begin(), claim.beside.end(), [](const auto& name) {
+      return name.ends_with("input_scale") || name.ends_with("input_activation_scale") ||
+             name.ends_with("act_per_tensor_scale");
+    });
+    return fixed ? "static" : "none";
   }
 
   static Evidence role_evidence(const std::optional<model::ModuleId>& id) {

@@ -60,6 +60,8 @@ struct ModuleSheet {
   packing::PackingSpec spec;
   std::vector<Evidence> evidence;  // of this module alone: role, shape
   size_t family = 0;
+  // What the format does to the linear's input: "none", "dynamic-token", "static", "undecidable".
+  std::string activation = "undecidable";
   std::vector<CodeCount> code_counts;  // of every code, those that never occur too
   double zero_share = 0;
   std::optional<std::array<double, 3>> row_zero_share;  // least, median, greatest row

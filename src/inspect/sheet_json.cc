@@ -96,7 +96,7 @@ Json module_json(const ModuleSheet& module, const FamilySheet& family) {
     const auto& [low, middle, high] = *module.scale;
     json.set("scale", Json::object({{"min", low}, {"median", middle}, {"max", high}}));
   }
-  json.set("activation", "undecidable");
+  json.set("activation", module.activation);
   json.set("worked_example", example_json(module.example));
   json.set("map", map_json(module.id));
   return json;
