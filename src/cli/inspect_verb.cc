@@ -6,6 +6,7 @@
 #include "base/output_file.h"
 #include "cli/verb.h"
 #include "inspect/inspection.h"
+#include "inspect/sheet_diff.h"
 
 namespace trilith::cli {
 namespace {
@@ -18,6 +19,7 @@ struct InspectArguments {
   std::string unpack;
   std::string probe;
   std::string reference;
+  std::vector<std::string> diff;
   std::vector<std::string> assume;
   bool no_probe = false;
   bool save = false;
@@ -85,13 +87,38 @@ Result<int> run_inspect(const InspectArguments& arguments) {
   return sheet.verdict == inspect::Verdict::kIdentified ? 0 : exit_code(ErrorKind::kAmbiguous);
 }
 
+// A sheet as JSON: that of a file, or of a checkpoint inspected now.
+Result<Json> sheet_json(const std::string& path, const inspect::InspectOptions& options) {
+  if (path.ends_with(".json") && !path.ends_with(".index.json")) return read_json_file(path);
+  TRILITH_ASSIGN_OR_RETURN(const auto checkpoint, checkpoint::Checkpoint::open(path));
+  TRILITH_ASSIGN_OR_RETURN(const auto sheet, inspect::inspect_checkpoint(checkpoint, options));
+  return to_json(sheet);
+}
+
+Result<int> run_diff(const InspectArguments& arguments) {
+  TRILITH_ASSIGN_OR_RETURN(const inspect::InspectOptions options, options_from(arguments));
+  TRILITH_ASSIGN_OR_RETURN(const Json first, sheet_json(arguments.diff[0], options));
+  TRILITH_ASSIGN_OR_RETURN(const Json second, sheet_json(arguments.diff[1], options));
+  TRILITH_ASSIGN_OR_RETURN(const auto differences, inspect::diff_sheets(first, second));
+  TRILITH_RETURN_IF_ERROR(write_json(arguments.json, inspect::diff_json(differences)));
+  if (arguments.json != "-") {
+    TRILITH_RETURN_IF_ERROR(write_text_file("-", inspect::diff_text(differences)));
+  }
+  return differences.empty() ? 0 : exit_code(ErrorKind::kVerification);
+}
+
 }  // namespace
 
 void add_inspect_verb(CLI::App& app, Outcome& outcome) {
   CLI::App* verb = app.add_subcommand("inspect", "Work out how a checkpoint's weights are packed");
   auto arguments = std::make_shared<InspectArguments>();
-  verb->add_option("PATH", arguments->path, "A model folder, *.safetensors or *.index.json")
-      ->required();
+  CLI::Option* path =
+      verb->add_option("PATH", arguments->path, "A model folder, *.safetensors or *.index.json");
+  verb->add_option(
+          "--diff", arguments->diff,
+          "Two checkpoints or sheets (*.json): what differs; exit status 3 if anything does")
+      ->expected(2)
+      ->excludes(path);
   verb->add_option("--json", arguments->json, "Write the format sheet as JSON (- = stdout)");
   verb->add_option("--md", arguments->markdown, "Write the format sheet as Markdown (- = stdout)");
   verb->add_option("--html", arguments->html, "Write it as one HTML page with plots (- = stdout)");
@@ -106,13 +133,18 @@ void add_inspect_verb(CLI::App& app, Outcome& outcome) {
   verb->add_option("--assume", arguments->assume,
                    "FIELD=VALUE: settle a field that the bytes leave open; may be repeated")
       ->allow_extra_args(false);
-  verb->footer(
-      examples({"trilith inspect models/sample", "trilith inspect MODEL --json - --no-probe",
-                "trilith inspect MODEL --save --md SHEET.md --html sheet.html",
-                "trilith inspect MODEL --reference ORIGINAL",
-                "trilith inspect MODEL --assume scale.op=div --unpack dense.safetensors"}));
+  verb->footer(examples(
+      {"trilith inspect models/sample", "trilith inspect MODEL --json - --no-probe",
+       "trilith inspect MODEL --save --md SHEET.md --html sheet.html",
+       "trilith inspect MODEL --reference ORIGINAL", "trilith inspect --diff MODEL CONVERTED",
+       "trilith inspect MODEL --assume scale.op=div --unpack dense.safetensors"}));
   verb->callback([arguments, &outcome] {
-    const Result<int> code = run_inspect(*arguments);
+    const bool diff = !arguments->diff.empty();
+    const Result<int> code =
+        diff ? run_diff(*arguments)
+             : (arguments->path.empty()
+                    ? Result<int>(Error::usage("inspect takes a PATH, or --diff"))
+                    : run_inspect(*arguments));
     outcome.exit_code = code.ok() ? *code : report_error(code.error());
   });
 }
