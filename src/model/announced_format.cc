@@ -6,6 +6,7 @@
 
 #include "announce/announce.h"
 #include "announce/verify.h"
+#include "model/gguf_format.h"
 
 namespace trilith::model {
 namespace {
@@ -22,11 +23,6 @@ bool is_dense(DType dtype) {
 
 Error nothing_announced(const Checkpoint& checkpoint, std::string message) {
   return Error::ambiguous(std::move(message)).with_file(checkpoint.folder()).with_hint(kInspect);
-}
-
-bool is_gguf(const Checkpoint& checkpoint) {
-  return checkpoint.container() == checkpoint::Container::kGguf ||
-         checkpoint.container() == checkpoint::Container::kGgufSharded;
 }
 
 // What is announced about a linear is followed only when the bytes agree.
@@ -87,9 +83,10 @@ Result<FormatSheet> announced_format(const Checkpoint& checkpoint, const ModelSp
     return announce::MatrixShape{shape.rows, shape.cols};
   };
   if (is_gguf(checkpoint)) {
-    return Error::unsupported("the weights of a GGUF file are not in the order of the model")
-        .with_file(checkpoint.folder())
-        .with_hint("convert it to safetensors first");
+    auto sheet = gguf_format(checkpoint);
+    if (sheet.ok()) return sheet;
+    const std::string& file = checkpoint.file_of(sheet.error().tensor);
+    return std::move(sheet).error().with_file(file);
   }
   const announce::Recognised announced = announce::announced(checkpoint, shape_of);
   if (announced && announced->ok()) return sheet_of(checkpoint, spec, **announced);

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "model/format_check.h"
+#include "model/rope_rows.h"
 
 namespace trilith::model {
 namespace {
@@ -54,6 +55,7 @@ Result<LoadedPart> load_dense(const PartSource& source, const TensorView& tensor
                                       : fmt::format("{} at row {}, column {}", matrix.values[i],
                                                     index / source.cols, index % source.cols));
   }
+  if (!source.stored_rows.empty()) matrix.values = with_rows(matrix.values, source.stored_rows);
   Fingerprint print;
   if (options.fingerprints) print = fingerprint(matrix.values);
   return LoadedPart{std::move(matrix), print};
@@ -72,6 +74,15 @@ Result<LoadedPart> load_packed(const checkpoint::Checkpoint& checkpoint, const P
   if (!matrix.ok()) return std::move(matrix).error().with_tensor(codes);
   TRILITH_RETURN_IF_ERROR(
       check_matrix(*matrix, codes, name_of("scale").empty() ? codes : name_of("scale")));
+  if (!source.stored_rows.empty()) {
+    matrix = with_rows(std::move(matrix).value(), source.stored_rows);
+    if (!matrix.ok()) return std::move(matrix).error().with_tensor(codes);
+  }
+  if (source.id.role == Role::kEmbedding) {  // rows are looked up, not multiplied
+    DenseMatrix rows{source.rows, source.cols, DType::kF32, matrix->dense()};
+    const Fingerprint print = options.fingerprints ? fingerprint(rows.values) : Fingerprint{};
+    return LoadedPart{std::move(rows), print};
+  }
   Fingerprint print;
   if (options.fingerprints) print = fingerprint(matrix->dense());
   return LoadedPart{std::move(matrix).value(), print};

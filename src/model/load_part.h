@@ -18,6 +18,8 @@ struct PartSource {
   bool is_bias = false;
   int64_t rows = 0;  // as the architecture says; a norm's gain and a bias are [rows, 1]
   int64_t cols = 0;
+  // Row r of the part is row stored_rows[r] of what is stored (rope_rows.h); empty: as stored.
+  std::vector<int64_t> stored_rows = {};
   std::variant<const TensorView*, const ModuleFormat*> from;
 
   std::string name() const;  // module_name, with ".bias" for a bias

@@ -7,7 +7,9 @@
 #include "base/log.h"
 #include "base/sha256.h"
 #include "base/thread_pool.h"
+#include "model/gguf_format.h"
 #include "model/load_part.h"
+#include "model/rope_rows.h"
 
 namespace trilith::model {
 namespace {
@@ -17,8 +19,9 @@ using checkpoint::Checkpoint;
 // Finds the source of every part before any data is read, and keeps account of the tensors used.
 class Planner {
  public:
-  Planner(const Checkpoint& checkpoint, const ModelSpec& spec, const FormatSheet& sheet)
-      : checkpoint_(checkpoint), spec_(spec), sheet_(sheet) {
+  // `whole`: the embedding may be packed, and rows are put into the order of the model.
+  Planner(const Checkpoint& checkpoint, const ModelSpec& spec, const FormatSheet& sheet, bool whole)
+      : checkpoint_(checkpoint), spec_(spec), sheet_(sheet), whole_(whole) {
     for (const ModuleFormat& module : sheet.modules) packed_[module_name(module.id)] = &module;
   }
 
@@ -65,7 +68,8 @@ class Planner {
     const auto packed = packed_.find(source.name());
     if (packed == packed_.end()) return add_dense(source, ".weight");
     const ModuleFormat& format = *packed->second;
-    if (!is_linear(id.role)) {
+    const bool embedding = whole_ && id.role == Role::kEmbedding;
+    if (!is_linear(id.role) && !embedding) {
       return Error::unsupported("only linears may be packed, not " +
                                 std::string(role_name(id.role)))
           .with_file(checkpoint_.folder())
@@ -81,7 +85,13 @@ class Planner {
     for (const auto& [role, name] : format.stored) used_.insert(name);
     source.from = &format;
     sources_.push_back(source);
+    set_row_order(sources_.back());
     return {};
+  }
+
+  void set_row_order(PartSource& source) const {
+    if (!whole_ || !has_rope_rows(gguf_architecture_of(checkpoint_), source.id.role)) return;
+    source.stored_rows = rope_rows(spec_, source.id.role, RowOrder::kToTransformers);
   }
 
   Status add_bias(const ModuleId& id) {
@@ -125,6 +135,7 @@ class Planner {
     if (!fits.ok()) return std::move(fits).error().with_file(checkpoint_.file_of(tensor->name));
     source.from = tensor;
     sources_.push_back(source);
+    set_row_order(sources_.back());
     return {};
   }
 
@@ -161,6 +172,7 @@ class Planner {
   const Checkpoint& checkpoint_;
   const ModelSpec& spec_;
   const FormatSheet& sheet_;
+  bool whole_;
   std::unordered_map<std::string, const ModuleFormat*> packed_;
   std::vector<PartSource> sources_;
   std::set<std::string, std::less<>> used_;
@@ -179,11 +191,11 @@ void account(const Checkpoint& checkpoint, const PartSource& source, Weights::By
   }
   if (source.id.role == Role::kLmHead) {
     bytes.head += codes + side;
+  } else if (source.id.role == Role::kEmbedding) {
+    bytes.embedding += codes + side;
   } else if (source.is_packed()) {
     bytes.packed += codes;
     bytes.scales += side;
-  } else if (source.id.role == Role::kEmbedding) {
-    bytes.embedding += codes;
   } else if (is_norm(source.id.role)) {
     bytes.norms += codes;
   } else {
@@ -240,7 +252,7 @@ std::string overall_fingerprint(const std::map<std::string, Fingerprint>& prints
 
 Result<PartPlan> plan_parts(const Checkpoint& checkpoint, const ModelSpec& spec,
                             const FormatSheet& sheet) {
-  Planner planner(checkpoint, spec, sheet);
+  Planner planner(checkpoint, spec, sheet, false);
   PartPlan plan;
   TRILITH_ASSIGN_OR_RETURN(plan.sources, planner.plan());
   plan.left_over = planner.left_over();
@@ -249,7 +261,7 @@ Result<PartPlan> plan_parts(const Checkpoint& checkpoint, const ModelSpec& spec,
 
 Result<Weights> load_weights(const Checkpoint& checkpoint, const ModelSpec& spec,
                              const FormatSheet& sheet, const LoadOptions& options) {
-  Planner planner(checkpoint, spec, sheet);
+  Planner planner(checkpoint, spec, sheet, true);
   TRILITH_ASSIGN_OR_RETURN(const std::vector<PartSource> sources, planner.plan());
 
   std::vector<std::optional<Result<LoadedPart>>> parts(sources.size());

@@ -3,11 +3,13 @@
 #include <fmt/format.h>
 
 #include <filesystem>
+#include <span>
 
 #include "base/log.h"
 #include "base/mapped_file.h"
 #include "base/sha256.h"
 #include "model/announced_format.h"
+#include "model/embedded_tokenizer.h"
 
 namespace trilith::model {
 namespace {
@@ -20,6 +22,18 @@ bool exists(const std::string& path) {
 }
 
 Status load_tokenizer(LoadedModel& model) {
+  auto embedded = embedded_tokenizer(model.checkpoint);
+  if (!embedded.ok()) {
+    // Ids can be given in place of text.
+    log_warning("no tokenizer: " + embedded.error().to_string());
+    return {};
+  }
+  if (*embedded) {
+    const std::string text = (*embedded)->dump();
+    model.tokenizer_sha256 = sha256_hex(std::as_bytes(std::span(text)));
+    TRILITH_ASSIGN_OR_RETURN(model.tokenizer, text::Tokenizer::from_json(**embedded));
+    return {};
+  }
   const std::string path = (fs::path(model.checkpoint.folder()) / "tokenizer.json").string();
   if (!exists(path)) return {};
   TRILITH_ASSIGN_OR_RETURN(const MappedFile file, MappedFile::open(path));

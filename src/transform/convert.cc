@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "model/embedded_tokenizer.h"
 #include "transform/gguf_output.h"
 #include "transform/output_folder.h"
 #include "transform/plan.h"
@@ -137,9 +138,6 @@ class Conversion {
     // A GGUF file holds parts of the model alone.
     auto& others = request_.target->ggml != nullptr ? report_.dropped : report_.carried;
     others.insert(others.end(), source.others.begin(), source.others.end());
-    if (!source.gguf_architecture.empty() && request_.target->ggml == nullptr) {
-      report_.notes.emplace_back("the tokenizer in the keys of the GGUF file is not carried over");
-    }
   }
 
   void account(const Plan& plan) {
@@ -216,7 +214,9 @@ class Conversion {
       }
       TRILITH_RETURN_IF_ERROR(folder.write_json("quanto_qmap.json", map));
     }
+    TRILITH_ASSIGN_OR_RETURN(const bool embedded, write_embedded_tokenizer(source, folder));
     for (const std::string_view name : kSideFiles) {
+      if (embedded && name == "tokenizer.json") continue;  // one beside may be another model's
       const fs::path from = fs::path(source.checkpoint.folder()) / name;
       std::error_code problem;
       if (!fs::is_regular_file(from, problem)) continue;
@@ -224,6 +224,20 @@ class Conversion {
       report_.side_files.emplace_back(name);
     }
     return note_activations(source, config, with_sheet, plan.facts);
+  }
+
+  // tokenizer.json from the keys of a GGUF file; whether there is one.
+  Result<bool> write_embedded_tokenizer(const Source& source, const OutputFolder& folder) {
+    const auto tokenizer = model::embedded_tokenizer(source.checkpoint);
+    if (!tokenizer.ok()) {
+      report_.notes.push_back(
+          fmt::format("the tokenizer is not carried over: {}", tokenizer.error().to_string()));
+      return false;
+    }
+    if (!*tokenizer) return false;
+    TRILITH_RETURN_IF_ERROR(folder.write_json("tokenizer.json", **tokenizer));
+    report_.side_files.emplace_back("tokenizer.json");
+    return true;
   }
 
   Status note_activations(const Source& source, const Json& config, bool with_sheet,

@@ -7,9 +7,9 @@
 #include <numeric>
 
 #include "base/half.h"
+#include "model/rope_rows.h"
 #include "packing/codec.h"
 #include "packing/numbers.h"
-#include "transform/rope_rows.h"
 
 namespace trilith::transform {
 namespace {
@@ -116,8 +116,9 @@ std::vector<std::vector<int64_t>> moves(const Source& source, const PartSource& 
                                         const ConvertRequest& request) {
   std::vector<std::vector<int64_t>> all;
   if (auto rows = rows_of_model(source, part); !rows.empty()) all.push_back(std::move(rows));
-  if (request.target->ggml != nullptr && has_rope_rows(source.spec.model_type, part.id.role)) {
-    all.push_back(rope_rows(source.spec, part.id.role, RowOrder::kToGguf));
+  if (request.target->ggml != nullptr &&
+      model::has_rope_rows(source.spec.model_type, part.id.role)) {
+    all.push_back(model::rope_rows(source.spec, part.id.role, model::RowOrder::kToGguf));
   }
   return all;
 }
@@ -133,7 +134,7 @@ Result<std::vector<float>> dense_values(const Source& source, const PartSource& 
                                   ? matrix->dense()
                                   : std::move(std::get<model::DenseMatrix>(loaded.values).values);
   for (const std::vector<int64_t>& rows : moves(source, part, request)) {
-    values = with_rows(values, rows);
+    values = model::with_rows(values, rows);
   }
   return values;
 }
@@ -358,7 +359,7 @@ Result<QuantMatrix> load_codes(const Source& source, const PartSource& part,
                                const ConvertRequest& request) {
   TRILITH_ASSIGN_OR_RETURN(QuantMatrix matrix, stored_codes(source, part, request));
   for (const std::vector<int64_t>& rows : moves(source, part, request)) {
-    auto moved = with_rows(std::move(matrix), rows);
+    auto moved = model::with_rows(std::move(matrix), rows);
     if (!moved.ok()) return std::move(moved).error().with_tensor(part.name());
     matrix = std::move(moved).value();
   }

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "transform/rope_rows.h"
+#include "model/rope_rows.h"
 
 namespace trilith::transform {
 namespace {
@@ -18,7 +18,7 @@ Result<std::vector<float>> values_of(const Source& source, const model::PartSour
   std::vector<float> values =
       matrix != nullptr ? matrix->dense() : std::get<model::DenseMatrix>(loaded.values).values;
   const std::vector<int64_t> rows = rows_of_model(source, part);
-  return rows.empty() ? values : with_rows(values, rows);
+  return rows.empty() ? values : model::with_rows(values, rows);
 }
 
 Error differs(const std::string& output, const std::string& name, std::string expected,

@@ -1,11 +1,11 @@
-#include "transform/rope_rows.h"
+#include "model/rope_rows.h"
 
 #include <gtest/gtest.h>
 
 #include "packing/catalogue.h"
 #include "support/random_matrix.h"
 
-namespace trilith::transform {
+namespace trilith::model {
 namespace {
 
 model::ModelSpec two_heads_of_four() {
@@ -60,4 +60,4 @@ TEST(RopeRows, OnlyQAndKOfLlama) {
 }
 
 }  // namespace
-}  // namespace trilith::transform
+}  // namespace trilith::model

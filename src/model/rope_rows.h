@@ -10,15 +10,15 @@
 #include "model/roles.h"
 #include "packing/quant_matrix.h"
 
-namespace trilith::transform {
+namespace trilith::model {
 
 enum class RowOrder { kToGguf, kToTransformers };
 
 // Whether the rows of this module differ between the two, for a general.architecture.
-bool has_rope_rows(std::string_view gguf_architecture, model::Role role);
+bool has_rope_rows(std::string_view gguf_architecture, Role role);
 
 // Row r of the result is row result[r] of what goes in.
-std::vector<int64_t> rope_rows(const model::ModelSpec& spec, model::Role role, RowOrder order);
+std::vector<int64_t> rope_rows(const ModelSpec& spec, Role role, RowOrder order);
 
 // Rows of a matrix [rows.size(), …] that lie one after the other.
 std::vector<float> with_rows(const std::vector<float>& values, const std::vector<int64_t>& rows);
@@ -28,4 +28,4 @@ std::vector<float> with_rows(const std::vector<float>& values, const std::vector
 Result<packing::QuantMatrix> with_rows(packing::QuantMatrix matrix,
                                        const std::vector<int64_t>& rows);
 
-}  // namespace trilith::transform
+}  // namespace trilith::model

@@ -1,11 +1,11 @@
-#include "transform/rope_rows.h"
+#include "model/rope_rows.h"
 
 #include <algorithm>
 
 #include "base/check.h"
 #include "checkpoint/gguf_model.h"
 
-namespace trilith::transform {
+namespace trilith::model {
 namespace {
 
 template <typename T>
@@ -22,15 +22,15 @@ std::vector<T> moved(const std::vector<T>& values, const std::vector<int64_t>& r
 
 }  // namespace
 
-bool has_rope_rows(std::string_view gguf_architecture, model::Role role) {
+bool has_rope_rows(std::string_view gguf_architecture, Role role) {
   const auto* architecture = checkpoint::gguf_architecture(gguf_architecture);
   return architecture != nullptr && architecture->permutes_qk &&
-         (role == model::Role::kQProj || role == model::Role::kKProj);
+         (role == Role::kQProj || role == Role::kKProj);
 }
 
-std::vector<int64_t> rope_rows(const model::ModelSpec& spec, model::Role role, RowOrder order) {
+std::vector<int64_t> rope_rows(const ModelSpec& spec, Role role, RowOrder order) {
   const int64_t head = spec.head_dim;
-  const int64_t count = role == model::Role::kQProj ? spec.q_size() : spec.kv_size();
+  const int64_t count = role == Role::kQProj ? spec.q_size() : spec.kv_size();
   std::vector<int64_t> rows(static_cast<size_t>(count));
   for (int64_t row = 0; row < count; ++row) {
     const int64_t start = row / head * head;
@@ -68,4 +68,4 @@ Result<packing::QuantMatrix> with_rows(packing::QuantMatrix matrix,
   return matrix;
 }
 
-}  // namespace trilith::transform
+}  // namespace trilith::model
