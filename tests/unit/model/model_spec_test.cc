@@ -40,7 +40,8 @@ TEST(ModelSpec, LlamaDefaultsAreThoseOfTransformers) {
   EXPECT_EQ(spec.activation, MlpActivation::kSilu);
   EXPECT_EQ(spec.max_position_embeddings, 2048);
   EXPECT_FALSE(spec.tie_word_embeddings);
-  EXPECT_FALSE(spec.attention_bias || spec.mlp_bias || spec.attn_sub_norm || spec.ffn_sub_norm);
+  EXPECT_FALSE(spec.qkv_bias || spec.o_bias || spec.mlp_bias || spec.attn_sub_norm ||
+               spec.ffn_sub_norm);
   EXPECT_FALSE(spec.int8_activations);
   EXPECT_TRUE(spec.eos_token_ids.empty());
 }
