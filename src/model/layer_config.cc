@@ -41,6 +41,11 @@ class Reader {
     return config_.integer_or("sliding_window", kWindow, absent ? family_.window : 0);
   }
 
+  Result<int64_t> window_in_use() const {
+    TRILITH_ASSIGN_OR_RETURN(const bool used, config_.boolean_or("use_sliding_window", false));
+    return used ? window() : Result<int64_t>(0);
+  }
+
   Status read_one_window() {
     if (config_.has("layer_types")) {
       return not_supported("layer_types", config_["layer_types"].dump(),
@@ -52,9 +57,7 @@ class Reader {
   }
 
   Status read_late_window() {
-    TRILITH_ASSIGN_OR_RETURN(const bool used, config_.boolean_or("use_sliding_window", false));
-    int64_t size = 0;
-    if (used) TRILITH_ASSIGN_OR_RETURN(size, window());
+    TRILITH_ASSIGN_OR_RETURN(const int64_t size, window_in_use());
     if (config_.has("layer_types")) return read_types(size);
     TRILITH_ASSIGN_OR_RETURN(const int64_t first,
                              config_.integer_or("max_window_layers", {0, kMaxLayers}, 28));
@@ -64,9 +67,7 @@ class Reader {
 
   Status read_nope() {
     TRILITH_RETURN_IF_ERROR(read_no_rope_layers());
-    TRILITH_ASSIGN_OR_RETURN(const bool used, config_.boolean_or("use_sliding_window", false));
-    int64_t size = 0;
-    if (used) TRILITH_ASSIGN_OR_RETURN(size, window());
+    TRILITH_ASSIGN_OR_RETURN(const int64_t size, window_in_use());
     if (config_.has("layer_types")) return read_types(size);
     for (LayerSpec& layer : layers_) layer.window = layer.rope ? 0 : size;
     return {};
