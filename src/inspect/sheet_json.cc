@@ -22,11 +22,11 @@ Json destination(const model::Destination& to) {
   return Json::object({{"name", to.name}, {"op", to.op}, {"shard", to.shard}});
 }
 
-Json map_json(const std::optional<model::ModuleId>& id) {
+Json map_json(const std::optional<model::ModuleId>& id, const std::string& model_type) {
   if (!id) return Json();
   return Json::object({{"vllm", destination(model::vllm_destination(*id))},
                        {"transformers", destination(model::transformers_destination(*id))},
-                       {"gguf", destination(model::gguf_destination(*id))}});
+                       {"gguf", destination(model::gguf_destination(*id, model_type))}});
 }
 
 void set_id(Json& json, const model::ModuleId& id) {
@@ -50,7 +50,8 @@ Json example_json(const WorkedExample& example) {
   return json;
 }
 
-Json module_json(const ModuleSheet& module, const FamilySheet& family) {
+Json module_json(const ModuleSheet& module, const FamilySheet& family,
+                 const std::string& model_type) {
   Json stored = Json::object();
   for (const StoredInfo& part : module.stored) {
     stored.set(part.role, Json::object({{"name", part.name},
@@ -98,7 +99,7 @@ Json module_json(const ModuleSheet& module, const FamilySheet& family) {
   }
   json.set("activation", module.activation);
   json.set("worked_example", example_json(module.example));
-  json.set("map", map_json(module.id));
+  json.set("map", map_json(module.id, model_type));
   return json;
 }
 
@@ -173,7 +174,7 @@ Json to_json(const Sheet& sheet) {
   json.set("families", families_json(sheet));
   Json::Array modules;
   for (const ModuleSheet& module : sheet.modules) {
-    modules.push_back(module_json(module, sheet.families[module.family]));
+    modules.push_back(module_json(module, sheet.families[module.family], sheet.model_type));
   }
   json.set("modules", Json(std::move(modules)));
   Json::Array plain;

@@ -191,7 +191,7 @@ Destination transformers_destination(const ModuleId& id) {
 
 Destination gguf_destination(const ModuleId& id, std::string_view model_type) {
   const RoleRow& row = row_of(id.role);
-  constexpr std::string_view kPermuted[] = {"llama", "mistral", "smollm3"};
+  constexpr std::string_view kPermuted[] = {"", "llama", "mistral", "smollm3"};
   const bool permuted = (id.role == Role::kQProj || id.role == Role::kKProj) &&
                         std::ranges::find(kPermuted, model_type) != std::end(kPermuted);
   std::string name = row.in_layer ? fmt::format("blk.{}.{}.weight", id.layer, row.gguf)

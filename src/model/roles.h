@@ -70,7 +70,7 @@ struct Destination {
 Destination vllm_destination(const ModuleId& id);
 Destination transformers_destination(const ModuleId& id);
 // llama.cpp's converter reorders the rows of q and k (pairs 2i, 2i+1 in place of i, i + d/2) for
-// Llama, Mistral and SmolLM3, not for BitNet and Qwen.
-Destination gguf_destination(const ModuleId& id, std::string_view model_type = "llama");
+// Llama, Mistral and SmolLM3, not for BitNet and Qwen. An empty model_type counts as Llama's.
+Destination gguf_destination(const ModuleId& id, std::string_view model_type = {});
 
 }  // namespace trilith::model

@@ -5,10 +5,12 @@ models, and the engine holds float32 throughout."""
 
 from __future__ import annotations
 
+import json
 import pathlib
 
 import numpy as np
 import pytest
+import torch
 from oracle import compare_points, prompt_points, read_trace, row_errors, write_ids
 from tiny_models import (TinyModel, check_liveliness, make_model, save_dense, save_packed,
                          token_ids)
@@ -55,6 +57,16 @@ MODELS = {
 }
 
 
+ROPE_KEYS = {"rope_type", "factor", "low_freq_factor", "original_max_position_embeddings",
+             "attention_factor", "beta_fast", "truncate", "mscale_all_dim"}
+PACKED = {
+    "mistral": {"sliding_window": 13},
+    "qwen2": {},
+    "qwen3": {"head_dim": 24},
+    "smollm3": {"no_rope_layer_interval": 2},
+}
+
+
 def traced(trilith, model: pathlib.Path, ids: list[int], folder: pathlib.Path,
            *options: str) -> dict[str, np.ndarray]:
     output = folder / ("trace" + "".join(options) + ".safetensors")
@@ -78,3 +90,85 @@ def test_reference_and_engine_agree_at_every_point(name, trilith, tmp_path, repo
         worst[backend] = errors["logits"]
     report_figure(f"{name}: worst relative logit error {worst['reference']:.1e} (reference), "
                   f"{worst['engine']:.1e} (engine), {len(expected)} points")
+
+
+# What a port that overlooks one line of the config computes: every one is far beyond the limit.
+OVERLOOKED = [
+    ("mistral-window", {"sliding_window": 12}),
+    ("mistral-window", {"sliding_window": None}),
+    ("qwen2-late-window", {"max_window_layers": 2}),
+    ("qwen2-late-window", {"use_sliding_window": False, "layer_types": None}),
+    ("qwen3-layer-types", {"layer_types": ["sliding_attention"] * 3}),
+    ("qwen3", {"rms_norm_eps": 1e-2}),
+    ("smollm3", {"no_rope_layers": [1, 1, 1, 1]}),
+    ("smollm3", {"no_rope_layers": [0, 1, 0, 1]}),
+    ("smollm3-window-bias", {"sliding_window": 11}),
+    ("llama-linear", {"factor": 1.0}),
+    ("llama-llama3", {"rope_type": "linear"}),
+    ("llama-llama3", {"low_freq_factor": 1.1}),
+    ("llama-llama3", {"original_max_position_embeddings": 32}),
+    ("llama-yarn", {"attention_factor": 1.0}),
+    ("llama-yarn", {"beta_fast": 6.0}),
+    ("llama-yarn", {"truncate": False}),
+    ("qwen2-yarn", {"mscale_all_dim": 0.5}),
+]
+
+
+@pytest.mark.parametrize("name, edit", OVERLOOKED,
+                         ids=[f"{name}-{'-'.join(edit)}" for name, edit in OVERLOOKED])
+def test_an_overlooked_setting_is_seen(name, edit, trilith, tmp_path):
+    tiny = MODELS[name]()
+    ids = token_ids(tiny, TOKENS, seed=11)
+    model = save_dense(tiny, tmp_path / "model")
+    truth = traced(trilith, model, ids, tmp_path, "--mode=f32", "--points=logits")
+    file = model / "config.json"
+    config = json.loads(file.read_text())
+    for key, value in edit.items():
+        holder = config["rope_parameters"] if key in ROPE_KEYS else config
+        if holder.get("rope_type") == "llama3" and value == "linear":
+            holder |= {"low_freq_factor": None, "high_freq_factor": None}
+        assert holder.get(key) != value
+        holder[key] = value
+    file.write_text(json.dumps(config))
+    found = traced(trilith, model, ids, tmp_path, "--mode=f32", "--points=logits")
+    assert row_errors(found["logits"], truth["logits"]).max() > 100 * LIMIT
+
+
+@pytest.mark.parametrize("model_type", ["mistral", "qwen2", "qwen3", "smollm3"])
+def test_packed_weights_are_inspected_and_run(model_type, trilith, tmp_path):
+    """Ternary linears without a sheet or an announcement: inspect finds the format from names and
+    bytes; what is then computed is what the decoded twin computes, and verify agrees."""
+    tiny = make_model(model_type, 60, ternary="row", **PACKED[model_type])
+    packed = save_packed(tiny, tmp_path / "packed")
+    truth = json.loads((packed / "trilith_sheet.json").read_text())
+    (packed / "trilith_sheet.json").unlink()
+    trilith("inspect", packed, "--save")
+    sheet = json.loads((packed / "trilith_sheet.json").read_text())
+    assert sheet["verdict"] == "identified", sheet["reason"]
+    assert {module["name"] for module in sheet["modules"]} == \
+        {module["name"] for module in truth["modules"]}
+
+    ids = token_ids(tiny, TOKENS, seed=12)
+    expected, attentions = trace_transformers(tiny.model, ids)
+    check_liveliness(expected, attentions)
+    for backend in ("reference", "engine"):
+        found = traced(trilith, packed, ids, tmp_path, "--mode=f32", f"--backend={backend}")
+        compare_points(found, expected, LIMIT)
+    baseline = tmp_path / "trace--mode=a16.safetensors"
+    traced(trilith, packed, ids, tmp_path, "--mode=a16")
+    ledger = json.loads(trilith("verify", packed, "--baseline", baseline, "--mode", "a16",
+                                "--json", "-").stdout)
+    assert ledger["verdict"] == "clean"
+
+
+@pytest.mark.parametrize("model_type", ["qwen3", "smollm3"])
+def test_run_continues_as_transformers_does(model_type, trilith, tmp_path):
+    tiny = make_model(model_type, 61, **PACKED[model_type])
+    ids = token_ids(tiny, 9, seed=13)
+    model = save_dense(tiny, tmp_path / "model")
+    report = json.loads(trilith("run", model, "--ids", ",".join(map(str, ids)), "-n", 24,
+                                "--greedy", "--ignore-eos", "--json", "-").stdout)
+    with torch.no_grad():
+        theirs = tiny.model.generate(torch.tensor([ids]), max_new_tokens=24, do_sample=False,
+                                     eos_token_id=-1)[0, len(ids):].tolist()
+    assert report["ids"] == theirs

@@ -111,7 +111,7 @@ TEST_P(Architecture, OneAnswer) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, Architecture, testing::ValuesIn(support::architectures()),
-                         [](const auto& info) { return info.param.name; });
+                         [](const auto& given) { return given.param.name; });
 
 }  // namespace
 }  // namespace trilith::engine

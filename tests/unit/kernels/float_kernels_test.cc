@@ -192,7 +192,7 @@ TEST_P(FloatKernels, AttentionIsAsWrittenAndIgnoresChunks) {
   const std::pair<int64_t, int64_t> ranges[] = {{0, 1},   {0, 2},     {0, 127},   {0, 128},
                                                 {0, 129}, {0, 300},   {0, 513},   {5, 6},
                                                 {3, 90},  {127, 129}, {128, 300}, {200, 513}};
-  for (const auto [first, count] : ranges) {
+  for (const auto& [first, count] : ranges) {
     const auto q = random_floats(random, heads * dim);
     const auto keys = random_floats(random, count * dim);
     const auto values = random_floats(random, count * dim);
