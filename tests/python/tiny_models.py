@@ -181,6 +181,25 @@ def save_packed(tiny: TinyModel, folder: pathlib.Path) -> pathlib.Path:
     return folder
 
 
+def save_announced(tiny: TinyModel, folder: pathlib.Path) -> pathlib.Path:
+    """The same weights as transformers' BitNet integration stores them: quarter planes of uint8
+    [N/4, K], one scale a matrix that multiplies, and the announcement in config.json."""
+    from transformers.integrations.bitnet import pack_weights
+
+    _write_configs(tiny, folder)
+    tensors = _plain_tensors(tiny)
+    for name, linear in tiny.linears.items():
+        levels = torch.from_numpy(linear.levels.astype(np.float32))
+        tensors[name + ".weight"] = pack_weights(levels)
+        tensors[name + ".weight_scale"] = torch.from_numpy(linear.scale)
+    save_file(tensors, folder / "model.safetensors")
+    config = json.loads((folder / "config.json").read_text())
+    config["quantization_config"] = {"quant_method": "bitnet", "linear_class": "autobitlinear",
+                                     "quantization_mode": "offline"}
+    (folder / "config.json").write_text(json.dumps(config))
+    return folder
+
+
 def token_ids(tiny: TinyModel, length: int, seed: int) -> list[int]:
     rng = np.random.default_rng(seed)
     return rng.integers(0, tiny.config.vocab_size, size=length).tolist()
