@@ -5,11 +5,10 @@
 #include <cstring>
 
 #include "base/fingerprint.h"
-#include "inspect/code_choices.h"
-#include "inspect/code_statistics.h"
 #include "inspect/decision.h"
 #include "inspect/dense_sibling.h"
 #include "inspect/group_evidence.h"
+#include "inspect/law_search.h"
 #include "inspect/placement.h"
 #include "inspect/reading_evidence.h"
 #include "inspect/scale_direction.h"
@@ -20,13 +19,8 @@ namespace trilith::inspect {
 namespace {
 
 using packing::PackingSpec;
-using packing::QuantMatrix;
 using packing::Scale;
 
-constexpr double kByte = 5.545177444479562;  // 8 ln 2
-// Laws this far behind in description length are not weighed further.
-constexpr double kLawWindow = 60;
-constexpr size_t kMostLaws = 96;
 // Readings of the side data that are tried under every law.
 constexpr size_t kMostSides = 4;
 constexpr double kSideWindow = 80;
@@ -38,15 +32,6 @@ constexpr double kTurned = 0.1;
 constexpr double kDoubtful = 50;
 constexpr double kUnconfirmed = 0.02;  // p-value of an order
 constexpr int kPermutations = 199;
-// Elements that are decoded for the evidence; further modules are taken to be like the first ones.
-constexpr int64_t kMostElements = int64_t{1} << 19;
-
-struct Law {
-  CandidateLaw candidate;
-  std::vector<PackedModule> placed;
-  CodeStatistics statistics;
-  double nats = 0;
-};
 
 class GeneralSearch {
  public:
@@ -55,7 +40,9 @@ class GeneralSearch {
 
   FamilySearch run() {
     result_.module = stored_.modules.front().name;
-    find_laws();
+    LawsFound found = find_laws(stored_, legal_);
+    laws_ = std::move(found.laws);
+    refusal_ = std::move(found.refusal);
     if (laws_.empty()) {
       result_.refusal = refusal_.empty() ? "no packing of any width stores a matrix that this "
                                            "config allows in tensors of these shapes"
@@ -71,80 +58,6 @@ class GeneralSearch {
   }
 
  private:
-  void find_laws() {
-    for (const auto& [parts, candidates] : code_choices(stored_)) {
-      for (const CandidateLaw& law : candidates) {
-        for (auto& placed : place_modules(stored_, parts, law, legal_)) {
-          add_law(law, std::move(placed));
-        }
-      }
-    }
-    std::stable_sort(laws_.begin(), laws_.end(),
-                     [](const Law& a, const Law& b) { return a.nats > b.nats; });
-    if (laws_.empty()) return;
-    const double best = laws_.front().nats;
-    std::erase_if(laws_, [best](const Law& law) { return law.nats < best - kLawWindow; });
-    if (laws_.size() > kMostLaws) laws_.resize(kMostLaws);
-  }
-
-  // Whether a float tensor of as many entries as there are codes lies beside them.
-  bool has_table(int bits) const {
-    const auto is_table = [bits](const TensorView* tensor) {
-      return bits > 1 && is_float(tensor->dtype) && tensor->count() == uint64_t{1} << bits;
-    };
-    const auto& parts = stored_.modules.front().parts;
-    return std::any_of(stored_.loose.begin(), stored_.loose.end(), is_table) ||
-           std::any_of(parts.begin(), parts.end(),
-                       [&](const auto& part) { return is_table(part.second); });
-  }
-
-  void add_law(const CandidateLaw& candidate, std::vector<PackedModule> placed) {
-    Law law{candidate, std::move(placed), {}, 0};
-    CodeCounter counter(candidate.spec);
-    Fingerprint all;
-    uint64_t bytes = 0;
-    int64_t elements = 0;
-    PackingSpec bare = candidate.spec;
-    for (const PackedModule& module : law.placed) {
-      auto matrix = decode_module(bare, module);
-      if (!matrix.ok()) return;
-      counter.add(matrix->codes, matrix->rows, matrix->cols);
-      all.add(static_cast<uint64_t>(matrix->rows));
-      for (size_t i = 0; i + 8 <= matrix->codes.size(); i += 8) {
-        uint64_t eight = 0;
-        std::memcpy(&eight, matrix->codes.data() + i, 8);
-        all.add(eight);
-      }
-      for (const auto& [role, tensor] : module.stored) {
-        bytes += tensor->bytes.size();
-        if (matrix->scale.place != Scale::Place::kTensor) {
-          bytes -= matrix->scales.size() * dtype_size(matrix->scale.dtype);
-        }
-      }
-      const bool two_levels = candidate.spec.scale.index == Scale::Index::kSubBlock;
-      for (const float scale : matrix->scales) {
-        if (!std::isfinite(scale) || (scale == 0 && !two_levels)) return;
-      }
-      elements += matrix->rows * matrix->cols;
-      if (elements > kMostElements) break;
-    }
-    const bool same_scale = candidate.spec.scale.index == Scale::Index::kNone;
-    if (same_scale && std::find(seen_.begin(), seen_.end(), all) != seen_.end()) return;
-    if (same_scale) seen_.push_back(all);
-    law.statistics = counter.finish();
-    law.nats = static_cast<double>(bytes) * kByte - law.statistics.description_nats;
-    std::string reason =
-        unlike_weights(law.statistics, candidate.spec.bits, has_table(candidate.spec.bits));
-    if (!reason.empty()) {
-      if (law.nats > refusal_nats_) {
-        refusal_nats_ = law.nats;
-        refusal_ = std::move(reason);
-      }
-      return;
-    }
-    laws_.push_back(std::move(law));
-  }
-
   struct Side {
     SideReading reading;
     PackingSpec spec;  // with table
@@ -372,12 +285,10 @@ class GeneralSearch {
   const SearchContext& context_;
   std::vector<LogicalShape> legal_;
   std::vector<Law> laws_;
-  std::vector<Fingerprint> seen_;
   std::vector<Fingerprint> dense_seen_;
   std::vector<std::vector<ProfilePair>> best_pairs_;  // parallel to result_.arrangements
   FamilySearch result_;
   std::string refusal_;
-  double refusal_nats_ = -1e300;
 };
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "inspect/sheet.h"
+#include "inspect/sheet_text.h"
 #include "report/page.h"
 #include "report/plot.h"
 
@@ -17,20 +18,6 @@ using report::SpanSeries;
 
 // Modules whose worked example is shown; their bytes are in the JSON of all.
 constexpr size_t kMostExamples = 48;
-
-std::string plain_text(const Json& value) {
-  return value.as_string() != nullptr ? *value.as_string() : value.dump();
-}
-
-std::string figures(const Json& numbers) {
-  std::string text;
-  const Json::Object* const object = numbers.as_object();
-  if (object == nullptr) return text;
-  for (const auto& [name, value] : *object) {
-    text += fmt::format("{}{}: {}", text.empty() ? "" : "; ", name, plain_text(value));
-  }
-  return text;
-}
 
 std::string level_text(const CodeCount& entry) {
   return entry.level ? fmt::format("{:.4g}", *entry.level) : "no level";

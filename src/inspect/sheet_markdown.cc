@@ -3,27 +3,14 @@
 #include <algorithm>
 
 #include "inspect/sheet.h"
+#include "inspect/sheet_text.h"
 
 namespace trilith::inspect {
 namespace {
 
 constexpr size_t kMostAlignments = 8;
 
-std::string plain_text(const Json& value) {
-  return value.as_string() != nullptr ? *value.as_string() : value.dump();
-}
-
 std::string code(std::string_view text) { return fmt::format("`{}`", text); }
-
-std::string figures(const Json& numbers) {
-  std::string text;
-  const Json::Object* object = numbers.as_object();
-  if (object == nullptr) return text;
-  for (const auto& [name, value] : *object) {
-    text += fmt::format("{}{}: {}", text.empty() ? "" : "; ", name, plain_text(value));
-  }
-  return text;
-}
 
 void add_head(const Sheet& sheet, std::string& text) {
   text += "# Format sheet\n\n";

@@ -1,6 +1,7 @@
 """run, trace and verify on a GGUF file alone: no side file, rows of q and k put back, blocks of ggml."""
 
 import json
+import shutil
 import subprocess
 
 import pytest
@@ -13,18 +14,30 @@ def trilith(program, *arguments):
                           timeout=120, stdin=subprocess.DEVNULL)
 
 
+@pytest.fixture(scope="module")
+def folder(program, sample, tmp_path_factory):
+    """The sample with its sheet beside it, so that the format is worked out once."""
+    folder = tmp_path_factory.mktemp("folder")
+    for name in ("config.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json",
+                 "generation_config.json"):
+        shutil.copyfile(sample / name, folder / name)
+    result = trilith(program, "inspect", folder, "--save")
+    assert result.returncode == 0, result.stderr
+    return folder
+
+
 @pytest.fixture(scope="module", params=["gguf-tq2_0", "gguf-q4_1"])
-def gguf(program, sample, tmp_path_factory, request):
+def gguf(program, folder, tmp_path_factory, request):
     path = tmp_path_factory.mktemp("gguf") / "model.gguf"
-    result = trilith(program, "convert", sample, "--to", request.param, "-o", path)
+    result = trilith(program, "convert", folder, "--to", request.param, "-o", path)
     assert result.returncode == 0, result.stderr
     return path
 
 
-def test_the_file_alone_gives_the_tokens_of_the_folder(program, sample, gguf, tmp_path):
+def test_the_file_alone_gives_the_tokens_of_the_folder(program, folder, gguf, tmp_path):
     for prompt in PROMPTS:
         found = []
-        for model in (sample, gguf):
+        for model in (folder, gguf):
             output = tmp_path / "run.json"
             result = trilith(program, "run", model, "-p", prompt, "-n", 16, "--greedy",
                              "--mode", "f32", "--json", output)
@@ -45,18 +58,18 @@ def test_verify_finds_the_weights_of_the_golden(program, sample, gguf, tmp_path)
     assert json.loads(ledger.read_text())["verdict"] == "clean"
 
 
-def test_back_to_a_folder_with_its_tokenizer(program, sample, gguf, tmp_path):
-    folder = tmp_path / "folder"
-    result = trilith(program, "convert", gguf, "--to", "f32", "-o", folder, "--verify")
+def test_back_to_a_folder_with_its_tokenizer(program, folder, gguf, tmp_path):
+    dense = tmp_path / "dense"
+    result = trilith(program, "convert", gguf, "--to", "f32", "-o", dense, "--verify")
     assert result.returncode == 0, result.stderr
     runs = [trilith(program, "run", model, "-p", PROMPTS[0], "-n", 16, "--greedy", "--mode", "f32")
-            for model in (sample, folder)]
+            for model in (folder, dense)]
     assert runs[0].stdout == runs[1].stdout and runs[0].stdout
 
 
-def test_a_vocabulary_that_is_not_known_leaves_ids(program, sample, tmp_path):
+def test_a_vocabulary_that_is_not_known_leaves_ids(program, folder, tmp_path):
     path = tmp_path / "model.gguf"
-    assert trilith(program, "convert", sample, "--to", "gguf-tq2_0", "-o", path).returncode == 0
+    assert trilith(program, "convert", folder, "--to", "gguf-tq2_0", "-o", path).returncode == 0
     data = path.read_bytes()
     assert data.count(b"gpt-2") == 1
     path.write_bytes(data.replace(b"gpt-2", b"other"))
