@@ -1,0 +1,1 @@
+"""Checkpoints under random packings, an oracle for `trilith inspect` beyond tests/zoo."""
