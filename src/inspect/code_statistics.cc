@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/splitmix.h"
+
 namespace trilith::inspect {
 namespace {
 
@@ -12,6 +14,14 @@ namespace {
 constexpr double kMostContext = 0.04;
 // Of the code before: strong rows and groups with zero points of their own make neighbours alike.
 constexpr double kMostNeighbour = 0.15;
+
+// A fixed random place below `bound` for each index.
+std::vector<size_t> scattered(int64_t count, int64_t bound) {
+  std::vector<size_t> places(static_cast<size_t>(count));
+  SplitMix64 random(static_cast<uint64_t>(bound));
+  for (size_t& place : places) place = random.below(static_cast<uint64_t>(bound));
+  return places;
+}
 
 double log_of(uint64_t count) { return std::log(static_cast<double>(count)); }
 
@@ -67,6 +77,13 @@ void CodeCounter::add(std::span<const uint8_t> codes, int64_t rows, int64_t cols
   Table by_slot{};
   Table by_place{};
   Table by_neighbour{};
+  Table slot_control{};
+  Table place_control{};
+  Table neighbour_control{};
+  Table shifted_control{};
+  const std::vector<size_t> any_slot = scattered(extent, slots);
+  const std::vector<size_t> any_place = scattered(rows, kPlaces);
+  const std::vector<size_t> any_col = scattered(cols, cols);
   for (int64_t n = 0; n < rows; ++n) {
     const uint8_t* const row = codes.data() + n * cols;
     sums_.rows.emplace_back();
@@ -79,13 +96,33 @@ void CodeCounter::add(std::span<const uint8_t> codes, int64_t rows, int64_t cols
       const int64_t e = along_k ? k : n;
       ++by_slot[static_cast<size_t>(e / stride % slots)][bin];
       ++by_place[place][bin];
-      if (k > 0) ++by_neighbour[static_cast<size_t>(row[k - 1] >> shift) % kBins][bin];
+      ++slot_control[any_slot[static_cast<size_t>(e)]][bin];
+      ++shifted_control[static_cast<size_t>((e + stride / 2) / stride % slots)][bin];
+      ++place_control[any_place[static_cast<size_t>(n)]][bin];
+      if (k == 0) continue;
+      ++by_neighbour[static_cast<size_t>(row[k - 1] >> shift) % kBins][bin];
+      const uint8_t other = row[any_col[static_cast<size_t>(k)]];
+      ++neighbour_control[static_cast<size_t>(other >> shift) % kBins][bin];
     }
   }
   sums_.total += codes.size();
-  accumulate(slot_, by_slot);
-  accumulate(place_, by_place);
-  accumulate(neighbour_, by_neighbour);
+  accumulate(slot_.own, by_slot);
+  // Slots of long runs may hold a scale group each: runs that start half a slot later tell as much.
+  Gain scattered_gain = slot_.control;
+  Gain shifted_gain = slot_.control;
+  accumulate(scattered_gain, slot_control);
+  accumulate(shifted_gain, shifted_control);
+  const bool shifted = stride > 1 && shifted_gain.nats > scattered_gain.nats;
+  slot_.control = shifted ? shifted_gain : scattered_gain;
+  accumulate(place_.own, by_place);
+  accumulate(place_.control, place_control);
+  accumulate(neighbour_.own, by_neighbour);
+  accumulate(neighbour_.control, neighbour_control);
+}
+
+double CodeCounter::Context::share() const {
+  if (own.codes == 0) return 0;
+  return std::max(0.0, (own.nats - std::max(0.0, control.nats)) / own.codes);
 }
 
 CodeStatistics CodeCounter::finish() const {
@@ -100,12 +137,9 @@ CodeStatistics CodeCounter::finish() const {
   }
   result.entropy = nats / static_cast<double>(result.total);
   result.description_nats = nats + 0.5 * (used - 1) * log_of(result.total);
-  const auto share = [](const Gain& gain) {
-    return gain.codes > 0 ? std::max(0.0, gain.nats / gain.codes) : 0.0;
-  };
-  result.slot = share(slot_);
-  result.place = share(place_);
-  result.neighbour = share(neighbour_);
+  result.slot = slot_.share();
+  result.place = place_.share();
+  result.neighbour = neighbour_.share();
   return result;
 }
 

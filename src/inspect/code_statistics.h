@@ -23,8 +23,9 @@ struct CodeStatistics {
   std::vector<std::array<uint32_t, 16>> rows;
   double description_nats = 0;  // entropy of the codes and the cost of their histogram
   double entropy = 0;           // nats a code
-  // Nats a code that one learns from the slot, the place in the tensor, the code before: 0 for
-  // independent draws.
+  // Nats a code that one learns from the slot, the place in the tensor, the code before, beyond
+  // what a random slot, place or code of the same row tells: 0 where lines are exchangeable, however
+  // much they differ.
   double slot = 0;
   double place = 0;
   double neighbour = 0;
@@ -50,11 +51,17 @@ class CodeCounter {
   };
   static void accumulate(Gain& gain, const Table& table);
 
+  struct Context {
+    Gain own;
+    Gain control;
+    double share() const;
+  };
+
   const packing::PackingSpec& spec_;
   CodeStatistics sums_;
-  Gain slot_;
-  Gain place_;
-  Gain neighbour_;
+  Context slot_;
+  Context place_;
+  Context neighbour_;
 };
 
 // Why these cannot be quantised weights, or empty. `table`: levels lie in the file, and may have

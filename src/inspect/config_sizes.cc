@@ -46,6 +46,7 @@ ConfigSizes sizes_from_config(const Json& config) {
   sizes.head_dim = size_of(config, {"head_dim"});
   if (sizes.head_dim == 0 && sizes.heads > 0) sizes.head_dim = sizes.hidden / sizes.heads;
   sizes.vocab = size_of(config, {"vocab_size"});
+  sizes.experts = size_of(config, {"num_experts", "num_local_experts", "n_routed_experts"}) > 1;
   sizes.tied = config["tie_word_embeddings"].as_bool().value_or(false);
   return sizes;
 }

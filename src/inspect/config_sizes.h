@@ -23,6 +23,7 @@ struct ConfigSizes {
   int64_t head_dim = 0;
   int64_t vocab = 0;
   bool tied = false;
+  bool experts = false;  // several feed-forward parts a layer
 
   int64_t q_size() const { return heads * head_dim; }
   int64_t kv_size() const { return kv_heads * head_dim; }

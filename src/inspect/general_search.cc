@@ -28,10 +28,14 @@ constexpr double kSideWindow = 80;
 constexpr int64_t kFewestElements = 4096;
 constexpr size_t kMostReadings = 64;
 constexpr double kTurned = 0.1;
+// Against each matrix that the layers of the config have no place for.
+constexpr double kSurplus = 400;
 // Nats that a sound reading does not lose to left-over tensors or to off-centre groups.
 constexpr double kDoubtful = 50;
 constexpr double kUnconfirmed = 0.02;  // p-value of an order
 constexpr int kPermutations = 199;
+
+double surplus_nats(const Law& law) { return -kSurplus * static_cast<double>(law.surplus); }
 
 class GeneralSearch {
  public:
@@ -40,7 +44,7 @@ class GeneralSearch {
 
   FamilySearch run() {
     result_.module = stored_.modules.front().name;
-    LawsFound found = find_laws(stored_, legal_);
+    LawsFound found = find_laws(stored_, legal_, context_.sizes);
     laws_ = std::move(found.laws);
     refusal_ = std::move(found.refusal);
     if (laws_.empty()) {
@@ -174,7 +178,7 @@ class GeneralSearch {
       return false;
     }
     const GroupEvidence own = weigh_groups(*matrix);
-    side.nats += own.partition + own.centre + law.nats;
+    side.nats += own.partition + own.centre + law.nats + surplus_nats(law);
     if (context_.sibling != nullptr) {
       const auto like = resemblance(*context_.sibling, side.reading.modules, side.spec);
       side.nats += like ? like->nats : 0;
@@ -224,6 +228,7 @@ class GeneralSearch {
     hypothesis.spec = side.spec;
     hypothesis.add("description", law.nats);
     for (const auto& [test, nats] : side.by_test) hypothesis.add(test, nats);
+    if (law.surplus > 0) hypothesis.add("module counts", surplus_nats(law));
     hypothesis.add("groups", groups.partition);
     hypothesis.add("centre", groups.centre);
     hypothesis.add("overdispersion", dispersion);

@@ -22,8 +22,9 @@ constexpr size_t kMostLaws = 96;
 
 class LawSearch {
  public:
-  LawSearch(const StoredClass& stored, const std::vector<LogicalShape>& legal)
-      : stored_(stored), legal_(legal) {}
+  LawSearch(const StoredClass& stored, const std::vector<LogicalShape>& legal,
+            const ConfigSizes& sizes)
+      : stored_(stored), legal_(legal), sizes_(sizes) {}
 
   LawsFound run() {
     find();
@@ -58,14 +59,30 @@ class LawSearch {
                        [&](const auto& part) { return is_table(part.second); });
   }
 
+  // Roughly, for codes of so many bits.
+  static int64_t elements_of(const ClassModule& module, int bits) {
+    uint64_t bytes = 0;
+    for (const std::string& suffix : module.code_parts)
+      bytes += module.parts.at(suffix)->bytes.size();
+    return static_cast<int64_t>(bytes) * 8 / std::max(bits, 2);
+  }
+
   void add_law(const CandidateLaw& candidate, std::vector<PackedModule> placed) {
-    Law law{candidate, std::move(placed), {}, 0};
+    Law law{candidate, std::move(placed), {}, 0, 0};
+    law.surplus = surplus_modules(law.placed, legal_, sizes_);
     CodeCounter counter(candidate.spec);
     Fingerprint all;
     uint64_t bytes = 0;
     int64_t elements = 0;
     PackingSpec bare = candidate.spec;
-    for (const PackedModule& module : law.placed) {
+    size_t next = 0;  // of law.placed
+    for (const ClassModule& stored : stored_.modules) {
+      if (elements > kMostElements) break;
+      if (next == law.placed.size() || law.placed[next].name != stored.name) {
+        elements += elements_of(stored, bare.bits);  // passed over: all laws see the same modules
+        continue;
+      }
+      const PackedModule& module = law.placed[next++];
       auto matrix = decode_module(bare, module);
       if (!matrix.ok()) return;
       counter.add(matrix->codes, matrix->rows, matrix->cols);
@@ -86,7 +103,6 @@ class LawSearch {
         if (!std::isfinite(scale) || (scale == 0 && !two_levels)) return;
       }
       elements += matrix->rows * matrix->cols;
-      if (elements > kMostElements) break;
     }
     const bool same_scale = candidate.spec.scale.index == Scale::Index::kNone;
     if (same_scale && std::find(seen_.begin(), seen_.end(), all) != seen_.end()) return;
@@ -107,6 +123,7 @@ class LawSearch {
 
   const StoredClass& stored_;
   const std::vector<LogicalShape>& legal_;
+  const ConfigSizes& sizes_;
   std::vector<Fingerprint> seen_;
   double refusal_nats_ = -1e300;
   LawsFound found_;
@@ -114,8 +131,9 @@ class LawSearch {
 
 }  // namespace
 
-LawsFound find_laws(const StoredClass& stored, const std::vector<LogicalShape>& legal) {
-  return LawSearch(stored, legal).run();
+LawsFound find_laws(const StoredClass& stored, const std::vector<LogicalShape>& legal,
+                    const ConfigSizes& sizes) {
+  return LawSearch(stored, legal, sizes).run();
 }
 
 }  // namespace trilith::inspect

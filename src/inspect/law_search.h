@@ -23,6 +23,7 @@ struct Law {
   std::vector<PackedModule> placed;
   CodeStatistics statistics;
   double nats = 0;
+  size_t surplus = 0;  // matrices that the layers of the config have no places for
 };
 
 struct LawsFound {
@@ -31,6 +32,7 @@ struct LawsFound {
 };
 
 // `legal`: the shapes that the config allows.
-LawsFound find_laws(const StoredClass& stored, const std::vector<LogicalShape>& legal);
+LawsFound find_laws(const StoredClass& stored, const std::vector<LogicalShape>& legal,
+                    const ConfigSizes& sizes);
 
 }  // namespace trilith::inspect

@@ -202,7 +202,7 @@ std::vector<CandidateLaw> word_laws(DType dtype) {
     }
     return laws;
   }
-  for (const int bits : {1, 2, 3, 4, 5, 6, 8}) {
+  for (const int bits : {1, 2, 3, 4, 5, 6, 7, 8}) {
     if (bits > word) continue;
     if (word / bits > 1 || bits == word) {
       for (const Placed& placed : kPlaces) {
@@ -218,7 +218,7 @@ std::vector<CandidateLaw> word_laws(DType dtype) {
     if (word % bits != 0) add_bitstreams(laws, dtype, bits);
   }
   if (word == 32) {  // streams of bytes in a container of words
-    for (const int bits : {3, 5, 6}) {
+    for (const int bits : {3, 5, 6, 7}) {
       for (CandidateLaw law : laws) {
         if (law.spec.law.bitstream != Bitstream::kMsbFirst || law.spec.bits != bits) continue;
         if ((law.spec.orient == Orientation::kNK) != (law.spec.law.axis == Axis::kK)) continue;

@@ -171,4 +171,23 @@ std::vector<std::vector<PackedModule>> place_modules(const StoredClass& stored,
   return placements;
 }
 
+size_t surplus_modules(const std::vector<PackedModule>& placed,
+                       const std::vector<LogicalShape>& legal, const ConfigSizes& sizes) {
+  if (sizes.layers == 0 || sizes.experts) return 0;
+  size_t surplus = 0;
+  for (const LogicalShape& shape : legal) {
+    const auto count = static_cast<size_t>(
+        std::count_if(placed.begin(), placed.end(), [&shape](const PackedModule& module) {
+          return module.rows == shape.rows && module.cols == shape.cols;
+        }));
+    const auto layers = static_cast<size_t>(sizes.layers);
+    size_t places = shape.roles.empty() ? layers : 0;  // fused: one a layer
+    for (const model::Role role : shape.roles) {
+      places += role == model::Role::kLmHead ? 1 : layers;
+    }
+    surplus += count - std::min(count, places);
+  }
+  return surplus;
+}
+
 }  // namespace trilith::inspect

@@ -20,6 +20,11 @@ std::vector<std::vector<PackedModule>> place_modules(const StoredClass& stored,
                                                      const CandidateLaw& law,
                                                      const std::vector<LogicalShape>& legal);
 
+// How many of these matrices are more than the layers of the config have places for; 0 where the
+// config states no layers, or has experts.
+size_t surplus_modules(const std::vector<PackedModule>& placed,
+                       const std::vector<LogicalShape>& legal, const ConfigSizes& sizes);
+
 // linear_shapes and those of fused projections.
 std::vector<LogicalShape> all_shapes(const ConfigSizes& sizes);
 

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <set>
 
+#include "inspect/grouping.h"
 #include "inspect/side_indices.h"
 #include "inspect/side_tensors.h"
 #include "packing/codec.h"
@@ -115,6 +116,9 @@ class SideSearch {
 
   std::vector<Choice> lone_choices(const std::vector<Shape>& shapes,
                                    const std::vector<PackedModule>& modules, bool smallest) {
+    auto beside = neighbours(shapes, modules);
+    beside_ = !beside.empty();
+    if (beside_) return beside;
     std::set<const TensorView*> taken;
     for (const PackedModule& module : modules) {
       for (const auto& [role, tensor] : module.stored) taken.insert(tensor);
@@ -146,6 +150,38 @@ class SideSearch {
       if (choice.size() == modules.size()) result.push_back(std::move(choice));
     }
     return result;
+  }
+
+  // The tensors that stand at one distance from the codes of all modules in name order, of one dtype:
+  // writers keep the parts of a module together.
+  std::vector<Choice> neighbours(const std::vector<Shape>& shapes,
+                                 const std::vector<PackedModule>& modules) {
+    std::vector<Choice> result;
+    if (modules.size() < 2) return result;
+    for (const std::ptrdiff_t step : {1, -1, 2, -2}) {
+      Choice choice;
+      for (size_t m = 0; m < modules.size(); ++m) {
+        const TensorView* tensor = at_distance(*modules[m].stored.at("codes"), step);
+        if (tensor == nullptr || !agrees(shapes[m], *tensor) || is_taken(modules[m], tensor)) break;
+        if (!choice.empty() && choice.front()->dtype != tensor->dtype) break;
+        choice.push_back(tensor);
+      }
+      if (choice.size() == modules.size()) result.push_back(std::move(choice));
+    }
+    return result;
+  }
+
+  const TensorView* at_distance(const TensorView& codes, std::ptrdiff_t step) {
+    if (by_name_.empty()) {
+      by_name_ = stored_.loose;
+      std::sort(by_name_.begin(), by_name_.end(), [](const TensorView* a, const TensorView* b) {
+        return natural_less(a->name, b->name);
+      });
+    }
+    const auto own = std::find(by_name_.begin(), by_name_.end(), &codes);
+    const std::ptrdiff_t place = own - by_name_.begin() + step;
+    const bool inside = place >= 0 && place < static_cast<std::ptrdiff_t>(by_name_.size());
+    return inside ? by_name_[static_cast<size_t>(place)] : nullptr;
   }
 
   // A zero point is stored with as many dimensions as its scale; of scales the ones with more.
@@ -189,7 +225,10 @@ class SideSearch {
     }
   }
 
-  std::string rule() const { return stored_.lone ? "only tensors of that size" : "common prefix"; }
+  std::string rule() const {
+    if (!stored_.lone) return "common prefix";
+    return beside_ ? "beside the codes in name order" : "only tensors of that size";
+  }
 
   // Whether any row of scales is filled up at all; else the plain index says the same.
   static bool is_filled(const Choice& choice, const Scale& scale,
@@ -369,6 +408,8 @@ class SideSearch {
   const std::vector<PackedModule>& placed_;
   const ConfigSizes& sizes_;
   bool ambiguous_ = false;
+  bool beside_ = false;  // the last choice was by name order
+  std::vector<const TensorView*> by_name_;  // the loose tensors
   std::vector<SideReading> readings_;
 };
 

@@ -18,6 +18,9 @@ using Levels = std::vector<std::optional<double>>;
 // What a table that is not the commonest of its kind is behind, to order what nothing else orders.
 constexpr double kUnusual = 0.2;
 
+// Against a table whose zero is none of the three codes that occur.
+constexpr double kNoZero = 100;
+
 // A table worse than this many nats a code is no table of these codes.
 constexpr double kMostMisfit = 0.04;
 
@@ -138,9 +141,13 @@ std::vector<TableReading> table_readings(const PackingSpec& bare,
     for (size_t code = 0; code < levels.size() && levels.size() <= 4; ++code) {
       if (levels[code] && statistics.counts[code] == 0) idle += 10;
     }
+    bool holds_zero = zeros.empty();
     for (const auto& [code, zero] : zeros) {
-      if (code < levels.size() && levels[code] == 0.0) idle -= zero;
+      if (code >= levels.size() || levels[code] != 0.0) continue;
+      idle -= zero;
+      holds_zero = true;
     }
+    if (!holds_zero) idle += kNoZero;
     table.nats += nats - idle + kurtosis_nats(statistics, levels);
     kept.push_back(std::move(table));
   }
