@@ -15,6 +15,9 @@ constexpr double kMostContext = 0.04;
 // Of the code before: strong rows and groups with zero points of their own make neighbours alike.
 constexpr double kMostNeighbour = 0.15;
 
+// Signs of weights are as often plus as minus, give or take.
+constexpr double kLeastOfTwo = 0.3;
+
 // A fixed random place below `bound` for each index.
 std::vector<size_t> scattered(int64_t count, int64_t bound) {
   std::vector<size_t> places(static_cast<size_t>(count));
@@ -145,6 +148,12 @@ CodeStatistics CodeCounter::finish() const {
 
 std::string unlike_weights(const CodeStatistics& statistics, int bits, bool table) {
   if (statistics.used() < 2) return "all codes are the same";
+  if (bits == 1 && !table) {
+    const auto [low, high] = std::minmax(statistics.counts[0], statistics.counts[1]);
+    if (static_cast<double>(low) < kLeastOfTwo * static_cast<double>(low + high)) {
+      return "one of two codes is rare, unlike signs of weights";
+    }
+  }
   if (statistics.slot > kMostContext) {
     return fmt::format("the slots of a word hold different codes ({:.2f} nats)", statistics.slot);
   }

@@ -24,8 +24,8 @@ struct CodeStatistics {
   double description_nats = 0;  // entropy of the codes and the cost of their histogram
   double entropy = 0;           // nats a code
   // Nats a code that one learns from the slot, the place in the tensor, the code before, beyond
-  // what a random slot, place or code of the same row tells: 0 where lines are exchangeable, however
-  // much they differ.
+  // what a random slot, place or code of the same row tells: 0 where lines are exchangeable,
+  // however much they differ.
   double slot = 0;
   double place = 0;
   double neighbour = 0;

@@ -152,8 +152,8 @@ class SideSearch {
     return result;
   }
 
-  // The tensors that stand at one distance from the codes of all modules in name order, of one dtype:
-  // writers keep the parts of a module together.
+  // The tensors that stand at one distance from the codes of all modules in name order, of one
+  // dtype: writers keep the parts of a module together.
   std::vector<Choice> neighbours(const std::vector<Shape>& shapes,
                                  const std::vector<PackedModule>& modules) {
     std::vector<Choice> result;
@@ -408,7 +408,7 @@ class SideSearch {
   const std::vector<PackedModule>& placed_;
   const ConfigSizes& sizes_;
   bool ambiguous_ = false;
-  bool beside_ = false;  // the last choice was by name order
+  bool beside_ = false;                     // the last choice was by name order
   std::vector<const TensorView*> by_name_;  // the loose tensors
   std::vector<SideReading> readings_;
 };
