@@ -1,6 +1,7 @@
 """Trilith in Python.
 
-`reference_model(path)` builds a transformers model from a checkpoint whose linears are packed.
+`reference_model(path)` builds a transformers model from a checkpoint whose linears are packed;
+`trace(model, path)` records what any PyTorch model computes, for `trilith verify`.
 Importing this package imports neither torch nor transformers.
 """
 
@@ -12,11 +13,16 @@ from ._decode import UnsupportedSpec, decode
 
 if TYPE_CHECKING:
     from ._reference_model import reference_model
+    from ._trace import Trace, trace
 
-__all__ = ["UnsupportedSpec", "decode", "reference_model"]
+__all__ = ["Trace", "UnsupportedSpec", "decode", "reference_model", "trace"]
 
 
 def __getattr__(name: str) -> object:
+    if name in ("Trace", "trace"):
+        from . import _trace
+
+        return getattr(_trace, name)
     if name == "reference_model":
         from ._reference_model import reference_model
 

@@ -98,13 +98,20 @@ class Verification {
         return false;
       }
     }
-    TRILITH_ASSIGN_OR_RETURN(const auto weight_checks, check_steps(base_reference_, base));
+    TRILITH_ASSIGN_OR_RETURN(const auto weight_checks, steps_of(base_reference_, base));
     for (const StepCheck& check : weight_checks) keep_worst(report(check).weights, check);
-    TRILITH_ASSIGN_OR_RETURN(const auto target_checks, check_steps(target_reference_, target));
+    TRILITH_ASSIGN_OR_RETURN(const auto target_checks, steps_of(target_reference_, target));
     for (const StepCheck& check : target_checks) keep_worst(report(check).target, check);
     TRILITH_ASSIGN_OR_RETURN(const PromptValues exact, exact_values(base, weight_checks));
     TRILITH_RETURN_IF_ERROR(compare_free_running(base, exact, target));
     return true;
+  }
+
+  // A trace of summaries alone has no row that a step could be checked on.
+  static Result<std::vector<StepCheck>> steps_of(const Reference& reference,
+                                                 const PromptValues& values) {
+    if (values.rows.empty()) return std::vector<StepCheck>();
+    return check_steps(reference, values);
   }
 
   // The base reference over the prompt, at the rows of `base`. A whole record in which every value
@@ -149,17 +156,23 @@ class Verification {
                               const PromptValues& target) {
     // Both precisions from the same weights: what a correct target differs by.
     TRILITH_ASSIGN_OR_RETURN(const PromptValues rounded, rounded_run(target_reference_, base.ids));
-    const PromptValues floor_a = select_rows(rounded, base.rows);
-    const PromptValues target_rows =
-        target.rows == base.rows ? target : select_rows(target, base.rows);
+    // Traces may store different tokens of a prompt.
+    std::vector<int64_t> rows;
+    std::set_intersection(base.rows.begin(), base.rows.end(), target.rows.begin(),
+                          target.rows.end(), std::back_inserter(rows));
+    const PromptValues base_rows = base.rows == rows ? base : select_rows(base, rows);
+    const PromptValues exact_rows = exact.rows == rows ? exact : select_rows(exact, rows);
+    const PromptValues target_rows = target.rows == rows ? target : select_rows(target, rows);
+    const PromptValues floor_a = select_rows(rounded, rows);
     for (PointReport& point : ledger_.points) {
-      const auto* r = base.find(point.point);
+      if (rows.empty()) break;
+      const auto* r = base_rows.find(point.point);
       const auto* y = target_rows.find(point.point);
       if (r == nullptr || y == nullptr) continue;
       const Difference difference =
           compare(r->rows, r->cols, r->values, y->values, options_.classic);
       const Recorded<float>& a = *floor_a.find(point.point);
-      const Recorded<float>& b = *exact.find(point.point);
+      const Recorded<float>& b = *exact_rows.find(point.point);
       Matrix error(r->rows, r->cols);
       Matrix floor(r->rows, r->cols);
       const double unit = unit_roundoff(r->values);
@@ -263,7 +276,7 @@ class Verification {
       return !point.free_running && !point.weights && !point.target;
     });
     if (ledger_.compared == 0) {
-      incomparable("baseline and target have no point in common");
+      incomparable("baseline and target have no point of the same tokens in common");
       return;
     }
     collect_faults();
