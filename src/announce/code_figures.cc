@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/byte_counts.h"
+
 namespace trilith::announce {
 namespace {
 
@@ -12,46 +14,80 @@ constexpr size_t kMostPages = 4096;
 
 std::array<uint64_t, 16> nibble_counts(std::span<const std::byte> bytes) {
   std::array<uint64_t, 16> counts{};
-  for (const std::byte byte : bytes) {
-    ++counts[std::to_integer<size_t>(byte & std::byte{15})];
-    ++counts[std::to_integer<size_t>(byte >> 4)];
+  ByteCounts of_bytes{};
+  add_byte_counts(bytes, of_bytes);
+  for (size_t byte = 0; byte < of_bytes.size(); ++byte) {
+    counts[byte & 15] += of_bytes[byte];
+    counts[byte >> 4] += of_bytes[byte];
   }
   return counts;
 }
+
+struct Moments {
+  double sum = 0;  // of steps, their squares, and of weights
+  double squares = 0;
+  double weight_squares = 0;
+  uint64_t zeros = 0;
+
+  void add(double value, double scale, uint64_t times) {
+    const auto weight = static_cast<double>(times);
+    const double step = scale > 0 ? value / scale : 0;
+    sum += weight * step;
+    squares += weight * step * step;
+    weight_squares += weight * value * value;
+    zeros += value == 0 ? times : 0;
+  }
+
+  // Columns of row n that share a scale: long runs have fewer values than weights.
+  void add_run(const packing::QuantMatrix& matrix, int64_t n, int64_t begin, int64_t end) {
+    constexpr int64_t kLong = 128;
+    const double scale = std::abs(matrix.scale_at(n, begin));
+    if (end - begin < kLong) {
+      for (int64_t k = begin; k < end; ++k) add(matrix.value(n, k), scale, 1);
+      return;
+    }
+    const auto codes = std::span(matrix.codes)
+                           .subspan(static_cast<size_t>(n * matrix.cols + begin),
+                                    static_cast<size_t>(end - begin));
+    ByteCounts counts{};
+    add_byte_counts(codes, counts);
+    for (size_t code = 0; code < counts.size(); ++code) {
+      if (counts[code] == 0) continue;
+      const auto first = std::find(codes.begin(), codes.end(), static_cast<uint8_t>(code));
+      add(matrix.value(n, begin + (first - codes.begin())), scale, counts[code]);
+    }
+  }
+};
 
 }  // namespace
 
 CodeFigures code_figures(const packing::QuantMatrix& matrix) {
   CodeFigures figures;
   figures.counts.assign(std::max<size_t>(matrix.levels.size(), 256), 0);
-  for (const uint8_t code : matrix.codes) ++figures.counts[code];
+  ByteCounts counts{};
+  add_byte_counts(matrix.codes, counts);
+  std::copy(counts.begin(), counts.end(), figures.counts.begin());
   const int64_t wanted = std::max<int64_t>(1, kSample / matrix.cols);
   const int64_t stride = std::max<int64_t>(1, matrix.rows / wanted);
-  double sum = 0;
-  double squares = 0;
-  double weight_squares = 0;
-  uint64_t zeros = 0;
+  Moments moments;
   for (int64_t n = 0; n < matrix.rows; n += stride) {
-    int64_t last = -1;
-    double scale = 1;
-    for (int64_t k = 0; k < matrix.cols; ++k) {
-      const int64_t index = matrix.scale_index(n, k);
-      if (index != last || !matrix.column_scales.empty()) scale = std::abs(matrix.scale_at(n, k));
-      last = index;
-      const double value = matrix.value(n, k);
-      const double step = scale > 0 ? value / scale : 0;
-      sum += step;
-      squares += step * step;
-      weight_squares += value * value;
-      zeros += value == 0 ? 1 : 0;
-      ++figures.sampled;
+    for (int64_t begin = 0; begin < matrix.cols;) {
+      int64_t end = begin + 1;
+      const int64_t index = matrix.scale_index(n, begin);
+      while (end < matrix.cols && matrix.column_scales.empty() &&
+             matrix.scale_index(n, end) == index) {
+        ++end;
+      }
+      moments.add_run(matrix, n, begin, end);
+      begin = end;
     }
+    figures.sampled += static_cast<uint64_t>(matrix.cols);
   }
   const auto count = static_cast<double>(std::max<uint64_t>(1, figures.sampled));
-  figures.mean_step = sum / count;
-  figures.rms_step = std::sqrt(squares / count);
-  figures.rms_weight = std::sqrt(weight_squares / count);
-  figures.zero_share = static_cast<double>(zeros) / count;
+  figures.mean_step = moments.sum / count;
+  figures.rms_step = std::sqrt(moments.squares / count);
+  figures.rms_weight = std::sqrt(moments.weight_squares / count);
+  figures.zero_share = static_cast<double>(moments.zeros) / count;
   return figures;
 }
 

@@ -35,35 +35,10 @@ int CodeStatistics::used() const {
       std::count_if(counts.begin(), counts.end(), [](uint64_t c) { return c; }));
 }
 
-// Mutual information of row and column of a table, less what chance gives on average.
 void CodeCounter::accumulate(Gain& gain, const Table& table) {
-  std::array<uint64_t, kBins> columns{};
-  uint64_t total = 0;
-  double nats = 0;
-  int used_rows = 0;
-  for (const auto& row : table) {
-    uint64_t sum = 0;
-    for (size_t bin = 0; bin < kBins; ++bin) {
-      sum += row[bin];
-      columns[bin] += row[bin];
-      if (row[bin] > 0) nats += static_cast<double>(row[bin]) * log_of(row[bin]);
-    }
-    if (sum == 0) continue;
-    ++used_rows;
-    total += sum;
-    nats -= static_cast<double>(sum) * log_of(sum);
-  }
-  int used_columns = 0;
-  for (const uint64_t column : columns) {
-    if (column == 0) continue;
-    ++used_columns;
-    nats -= static_cast<double>(column) * log_of(column);
-  }
-  if (total == 0) return;
-  nats += static_cast<double>(total) * log_of(total);
-  nats -= 0.5 * (used_rows - 1) * (used_columns - 1);
-  gain.nats += nats;
-  gain.codes += static_cast<double>(total);
+  const MutualInformation told = mutual_information(table);
+  gain.nats += told.nats;
+  gain.codes += static_cast<double>(told.pairs);
 }
 
 void CodeCounter::add(std::span<const uint8_t> codes, int64_t rows, int64_t cols) {

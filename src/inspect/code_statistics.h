@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "inspect/contingency.h"
 #include "packing/spec.h"
 
 namespace trilith::inspect {
@@ -42,9 +43,8 @@ class CodeCounter {
   CodeStatistics finish() const;
 
  private:
-  static constexpr size_t kBins = 16;
   static constexpr size_t kPlaces = 8;
-  using Table = std::array<std::array<uint64_t, kBins>, 64>;
+  using Table = std::array<CountRow, 64>;
   struct Gain {
     double nats = 0;
     double codes = 0;

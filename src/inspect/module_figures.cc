@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 
+#include "base/byte_counts.h"
 #include "base/rounded.h"
 #include "inspect/numbers.h"
 
@@ -14,8 +16,8 @@ void add_figures(const packing::QuantMatrix& matrix, ModuleSheet& sheet) {
   const auto cols = static_cast<size_t>(matrix.cols);
   uint64_t zeros = 0;
   for (size_t begin = 0; cols > 0 && begin + cols <= matrix.codes.size(); begin += cols) {
-    std::array<uint32_t, 256> row{};
-    for (size_t k = begin; k < begin + cols; ++k) ++row[matrix.codes[k]];
+    ByteCounts row{};
+    add_byte_counts(std::span(matrix.codes).subspan(begin, cols), row);
     uint64_t own = 0;
     for (size_t code = 0; code < row.size(); ++code) {
       counts[code] += row[code];

@@ -7,7 +7,9 @@
 #include <cmath>
 #include <vector>
 
+#include "announce/code_figures.h"
 #include "base/dtype.h"
+#include "inspect/contingency.h"
 
 namespace trilith::inspect {
 namespace {
@@ -26,8 +28,6 @@ constexpr size_t kWindowSample = 256;  // bytes that are counted of a window
 constexpr double kPageNats = 100;
 constexpr double kPageNatsEach = 0.1;  // a half byte
 constexpr double kPageShare = 0.6;
-// 15 degrees of freedom: noise exceeds this once in 10 000 pages.
-constexpr double kUniform = 42.6;
 
 // Of a code that is missing from a part: how often it should occur there, and the least part.
 constexpr double kMissed = 30;
@@ -35,41 +35,10 @@ constexpr double kLeastPart = 0.2;
 // Nats of a half byte, which padding does not have.
 constexpr double kLeastEntropy = 1;
 
-constexpr size_t kHalves = 16;
-using Counts = std::array<uint64_t, kHalves>;
-
-double n_log_n(uint64_t n) {
-  return n == 0 ? 0 : static_cast<double>(n) * std::log(static_cast<double>(n));
-}
-
-// Miller's correction takes off what a finite sample of independent halves shows.
-double mutual_information(const std::array<Counts, kHalves>& table) {
-  Counts columns{};
-  uint64_t total = 0;
-  int used_rows = 0;
-  double nats = 0;
-  for (const Counts& row : table) {
-    uint64_t sum = 0;
-    for (size_t c = 0; c < kHalves; ++c) {
-      nats += n_log_n(row[c]);
-      columns[c] += row[c];
-      sum += row[c];
-    }
-    nats -= n_log_n(sum);
-    used_rows += sum > 0;
-    total += sum;
-  }
-  int used_columns = 0;
-  for (const uint64_t column : columns) {
-    nats -= n_log_n(column);
-    used_columns += column > 0;
-  }
-  nats += n_log_n(total) - 0.5 * (used_rows - 1) * (used_columns - 1);
-  return nats / static_cast<double>(total);
-}
+using Counts = CountRow;  // of the values of half a byte
 
 size_t half_of(std::byte byte, int shift) {
-  return (std::to_integer<size_t>(byte) >> shift) & (kHalves - 1);
+  return (std::to_integer<size_t>(byte) >> shift) & (kBins - 1);
 }
 
 struct Window {
@@ -102,16 +71,16 @@ struct Run {
 Run best_run(const std::vector<Window>& windows, const Counts& rest) {
   uint64_t total = 0;
   for (const uint64_t count : rest) total += count;
-  std::array<double, kHalves> gain{};
-  for (size_t c = 0; c < kHalves; ++c) {
+  std::array<double, kBins> gain{};
+  for (size_t c = 0; c < kBins; ++c) {
     const double share = (static_cast<double>(rest[c]) + 0.5) / (static_cast<double>(total) + 8.0);
-    gain[c] = -std::log(share * static_cast<double>(kHalves));
+    gain[c] = -std::log(share * static_cast<double>(kBins));
   }
   Run best;
   Run open;
   for (size_t w = 0; w < windows.size(); ++w) {
     if (open.nats <= 0) open = {w, w, 0};
-    for (size_t c = 0; c < kHalves; ++c) {
+    for (size_t c = 0; c < kBins; ++c) {
       open.nats += gain[c] * static_cast<double>(windows[w].counts[c]);
     }
     open.end = w + 1;
@@ -123,7 +92,7 @@ Run best_run(const std::vector<Window>& windows, const Counts& rest) {
 // How often each pair of bits occurs among the halves of bytes.
 std::array<uint64_t, 4> count_pairs(const Counts& counts) {
   std::array<uint64_t, 4> pairs{};
-  for (size_t half = 0; half < kHalves; ++half) {
+  for (size_t half = 0; half < kBins; ++half) {
     pairs[half & 3] += counts[half];
     pairs[half >> 2] += counts[half];
   }
@@ -163,12 +132,12 @@ struct Halves {
 double dependence(std::span<const std::byte> bytes, const Halves& halves, size_t period) {
   double nats = 0;
   for (size_t phase = 0; phase < period; ++phase) {
-    std::array<Counts, kHalves> table{};
+    std::array<Counts, kBins> table{};
     for (size_t i = halves.lane + phase * halves.word; i + halves.ahead < bytes.size();
          i += period * halves.word) {
       ++table[half_of(bytes[i], halves.shift)][half_of(bytes[i + halves.ahead], halves.shift)];
     }
-    nats += mutual_information(table);
+    nats += mutual_information(table).nats_each();
   }
   return nats / static_cast<double>(period);
 }
@@ -196,11 +165,12 @@ SerialDependence serial_dependence(const TensorView& tensor) {
   return worst;
 }
 
-std::optional<NoisePage> noise_page(const TensorView& tensor) {
-  const std::vector<Window> windows = count_windows(tensor.bytes);
+namespace {
+
+std::optional<NoisePage> noise_page(const TensorView& tensor, const std::vector<Window>& windows) {
   Counts all{};
   for (const Window& window : windows) {
-    for (size_t c = 0; c < kHalves; ++c) all[c] += window.counts[c];
+    for (size_t c = 0; c < kBins; ++c) all[c] += window.counts[c];
   }
   // What the rest looks like is known once the page is, and the other way round.
   Counts rest = all;
@@ -210,9 +180,9 @@ std::optional<NoisePage> noise_page(const TensorView& tensor) {
     run = best_run(windows, rest);
     inside = {};
     for (size_t w = run.begin; w < run.end; ++w) {
-      for (size_t c = 0; c < kHalves; ++c) inside[c] += windows[w].counts[c];
+      for (size_t c = 0; c < kBins; ++c) inside[c] += windows[w].counts[c];
     }
-    for (size_t c = 0; c < kHalves; ++c) rest[c] = all[c] - inside[c];
+    for (size_t c = 0; c < kBins; ++c) rest[c] = all[c] - inside[c];
   }
   uint64_t total = 0;
   for (const uint64_t count : inside) total += count;
@@ -225,18 +195,12 @@ std::optional<NoisePage> noise_page(const TensorView& tensor) {
   if (static_cast<double>(run.end - run.begin) > kPageShare * static_cast<double>(windows.size())) {
     return std::nullopt;
   }
-  const double expected = halves / static_cast<double>(kHalves);
-  double chi_square = 0;
-  for (const uint64_t count : inside) {
-    const double off = static_cast<double>(count) - expected;
-    chi_square += off * off / expected;
-  }
-  if (chi_square > kUniform) return std::nullopt;
+  if (!announce::even_spread(inside).is_even()) return std::nullopt;
   return NoisePage{begin, end, run.nats};
 }
 
-std::optional<AlphabetChange> alphabet_change(const TensorView& tensor) {
-  const std::vector<Window> windows = count_windows(tensor.bytes);
+std::optional<AlphabetChange> alphabet_change(const TensorView& tensor,
+                                              const std::vector<Window>& windows) {
   for (size_t code = 0; code < 4; ++code) {
     const auto holds = [code](const Window& window) {
       return count_pairs(window.counts)[code] > 0;
@@ -249,7 +213,7 @@ std::optional<AlphabetChange> alphabet_change(const TensorView& tensor) {
     size_t lacking = 0;
     for (auto window = windows.begin(); window != windows.end(); ++window) {
       const bool inside = window >= first && window < last;
-      for (size_t c = 0; c < kHalves; ++c) (inside ? with : without)[c] += window->counts[c];
+      for (size_t c = 0; c < kBins; ++c) (inside ? with : without)[c] += window->counts[c];
       if (!inside) ++lacking;
     }
     uint64_t fields = 0;
@@ -268,6 +232,16 @@ std::optional<AlphabetChange> alphabet_change(const TensorView& tensor) {
   return std::nullopt;
 }
 
+}  // namespace
+
+std::optional<NoisePage> noise_page(const TensorView& tensor) {
+  return noise_page(tensor, count_windows(tensor.bytes));
+}
+
+std::optional<AlphabetChange> alphabet_change(const TensorView& tensor) {
+  return alphabet_change(tensor, count_windows(tensor.bytes));
+}
+
 Status like_packed_weights(const TensorView& tensor) {
   if (is_float(tensor.dtype)) return {};
   const SerialDependence serial = serial_dependence(tensor);
@@ -279,13 +253,14 @@ Status like_packed_weights(const TensorView& tensor) {
                    serial.nats, serial.distance))
         .with_tensor(tensor.name);
   }
-  if (const auto page = noise_page(tensor)) {
+  const std::vector<Window> windows = count_windows(tensor.bytes);
+  if (const auto page = noise_page(tensor, windows)) {
     return Error::damaged(fmt::format("bytes {} to {} are noise, unlike the rest of the tensor "
                                       "({:.0f} nats): they were overwritten",
                                       page->begin, page->end, page->nats))
         .with_tensor(tensor.name);
   }
-  if (const auto change = alphabet_change(tensor)) {
+  if (const auto change = alphabet_change(tensor, windows)) {
     return Error::damaged(fmt::format("bits {:02b} occur in bytes {} to {} alone: the tensor holds "
                                       "two packings, or a part was overwritten",
                                       change->code, change->begin, change->end))

@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 
+#include "base/byte_counts.h"
 #include "packing/numbers.h"
 #include "packing/side_data.h"
 
@@ -23,18 +24,6 @@ bool is_separable(const Scale& scale) {
     default:
       return true;
   }
-}
-
-// Counts in bytes first, which vectorises.
-int64_t count_equal(const std::vector<uint8_t>& codes, uint8_t code) {
-  int64_t total = 0;
-  for (size_t begin = 0; begin < codes.size(); begin += 255) {
-    const size_t end = std::min(codes.size(), begin + 255);
-    uint8_t count = 0;
-    for (size_t i = begin; i < end; ++i) count = static_cast<uint8_t>(count + (codes[i] == code));
-    total += count;
-  }
-  return total;
 }
 
 double weight(const QuantMatrix& matrix, double level, int64_t index, int64_t k) {
@@ -194,17 +183,11 @@ QuantMatrix::Unused QuantMatrix::unused_codes() const {
   for (size_t code = 0; code < levels.size() && code < 256; ++code) {
     has_level[code] = levels[code].has_value();
   }
-  std::vector<uint8_t> missing;
-  const size_t codes_in_use = bits == 0 ? 3 : size_t{1} << bits;
-  for (size_t code = 0; code < codes_in_use && code < 256; ++code) {
-    if (!has_level[code]) missing.push_back(static_cast<uint8_t>(code));
-  }
-  const auto largest = std::max_element(codes.begin(), codes.end());
+  ByteCounts counts{};
+  add_byte_counts(codes, counts);
   Unused unused;
-  if (missing.size() <= 4 && (codes.empty() || *largest < codes_in_use)) {
-    for (const uint8_t code : missing) unused.count += count_equal(codes, code);
-  } else {
-    for (const uint8_t code : codes) unused.count += has_level[code] ? 0 : 1;
+  for (size_t code = 0; code < counts.size(); ++code) {
+    if (!has_level[code]) unused.count += static_cast<int64_t>(counts[code]);
   }
   if (unused.count > 0) {
     const auto first =
