@@ -18,6 +18,7 @@ struct VerifyArguments {
   std::string mode;
   std::string isa;
   std::string json;
+  std::string html;
   bool strict = false;
   int threads = 0;
 };
@@ -63,6 +64,9 @@ Result<reconcile::Ledger> verify_trace(const VerifyArguments& arguments,
 }
 
 Result<int> run_verify(const VerifyArguments& arguments) {
+  if (arguments.json == "-" && arguments.html == "-") {
+    return Error::usage("--json and --html cannot both go to stdout");
+  }
   TRILITH_ASSIGN_OR_RETURN(const reconcile::TraceFile baseline,
                            reconcile::TraceFile::open(arguments.baseline));
   TRILITH_ASSIGN_OR_RETURN(
@@ -72,7 +76,10 @@ Result<int> run_verify(const VerifyArguments& arguments) {
                            arguments.target.empty() ? verify_engine(arguments, model, baseline)
                                                     : verify_trace(arguments, model, baseline));
   TRILITH_RETURN_IF_ERROR(write_json(arguments.json, reconcile::to_json(ledger)));
-  if (arguments.json != "-") {
+  if (!arguments.html.empty()) {
+    TRILITH_RETURN_IF_ERROR(write_text_file(arguments.html, reconcile::to_html(ledger)));
+  }
+  if (arguments.json != "-" && arguments.html != "-") {
     TRILITH_RETURN_IF_ERROR(write_text_file("-", reconcile::to_text(ledger)));
   }
   return ledger.exit_code(arguments.strict);
@@ -103,6 +110,8 @@ void add_verify_verb(CLI::App& app, Outcome& outcome) {
       ->capture_default_str();
   verb->add_flag("--strict", arguments->strict, "Exit 3 when the verdict is undecided, too");
   verb->add_option("--json", arguments->json, "Write the ledger as JSON to FILE (- = stdout)");
+  verb->add_option("--html", arguments->html,
+                   "Write the ledger as one page with plots to FILE (- = stdout)");
   verb->footer(examples(
       {"trilith verify models/sample --baseline models/sample/golden.safetensors",
        "trilith verify MODEL --baseline golden.safetensors --target port.safetensors --json -"}));

@@ -40,6 +40,7 @@ Json point_json(const PointReport& report) {
     const Json metrics = to_json(*report.free_running);
     for (const auto& [key, value] : *metrics.as_object()) json.set(key, value);
     json.set("floor_ratio", report.floor_ratio);
+    json.set("floor_rel", report.floor_rel);
   }
   if (report.target) {
     json.set("local_rel", report.target->difference.rel_l2);
@@ -56,15 +57,6 @@ Json fault_json(const Fault& fault) {
                        {"layer", fault.layer},
                        {"evidence", evidence_name(fault.evidence)},
                        {"ratio", fault.ratio}});
-}
-
-std::string integers_word(const PointReport& report) {
-  if (!report.target || !report.target->integers.compared) return "-";
-  const IntegerCheck& integers = report.target->integers;
-  if (!integers.equal()) {
-    return fmt::format("{} WRONG", integers.wrong_codes + integers.wrong_sums);
-  }
-  return integers.ties == 0 ? "equal" : fmt::format("equal, {} ties", integers.ties);
 }
 
 std::string ratio_word(const std::optional<LocalResult>& local) {
@@ -85,6 +77,15 @@ std::string point_line(const PointReport& report) {
 }
 
 }  // namespace
+
+std::string integers_word(const PointReport& report) {
+  if (!report.target || !report.target->integers.compared) return "-";
+  const IntegerCheck& integers = report.target->integers;
+  if (!integers.equal()) {
+    return fmt::format("{} WRONG", integers.wrong_codes + integers.wrong_sums);
+  }
+  return integers.ties == 0 ? "equal" : fmt::format("equal, {} ties", integers.ties);
+}
 
 std::string_view verdict_name(Verdict verdict) {
   switch (verdict) {
@@ -137,6 +138,8 @@ Json to_json(const Ledger& ledger) {
   Json points = Json(Json::Array());
   for (const PointReport& report : ledger.points) points.push(point_json(report));
   json.set("points", std::move(points));
+  json.set("limits",
+           Json::object({{"step", ledger.step_limit}, {"free_running", ledger.free_limit}}));
   json.set("classic", Json::object({{"rtol", ledger.classic.rtol},
                                     {"atol", ledger.classic.atol},
                                     {"pass", ledger.classic_pass}}));

@@ -1,5 +1,5 @@
 // Ledger (trilith.ledger/1): the verdict of one comparison with everything it rests on, as a value,
-// as JSON for machines and as a page of text for people.
+// as JSON for machines, as text for a terminal and as an HTML page for people.
 #pragma once
 
 #include <optional>
@@ -27,6 +27,7 @@ struct PointReport {
   std::string point;
   std::optional<Difference> free_running;  // target against baseline, both on their own
   double floor_ratio = 0;                  // of that difference, to what the precision explains
+  double floor_rel = 0;                    // what it explains, as rel_l2 measures the difference
   std::optional<LocalResult> weights;      // baseline's outputs against this model's weights
   std::optional<LocalResult> target;       // target's outputs against its own inputs
 };
@@ -56,6 +57,8 @@ struct Ledger {
   std::vector<std::string> weight_differences;  // modules whose fingerprints differ
   bool fingerprints_compared = false;
   std::vector<PointReport> points;  // in execution order
+  double step_limit = 0;            // ratios above these are faults
+  double free_limit = 0;
   bool classic_pass = false;
   ClassicTolerance classic;
   Json build;  // who computed the target: isa, mode, threads, commit, compiler
@@ -66,5 +69,9 @@ struct Ledger {
 Json to_json(const Ledger& ledger);
 // The page for a terminal: verdict first, then the points that matter.
 std::string to_text(const Ledger& ledger);
+// One file with its plots inside (report/page.h).
+std::string to_html(const Ledger& ledger);
+// "equal", "equal, 2 ties", "3 WRONG", or "-" where none were compared.
+std::string integers_word(const PointReport& report);
 
 }  // namespace trilith::reconcile

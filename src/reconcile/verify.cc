@@ -35,6 +35,13 @@ int64_t layer_of(const std::string& point) {
   return std::strtoll(point.c_str() + kPrefix.size(), nullptr, 10);
 }
 
+template <typename T>
+double norm_of(const std::vector<T>& values) {
+  double squares = 0;
+  for (const T value : values) squares += static_cast<double>(value) * static_cast<double>(value);
+  return std::sqrt(squares);
+}
+
 class Verification {
  public:
   Verification(const TraceFile& baseline, const VerifyOptions& options, Reference base_reference,
@@ -48,7 +55,7 @@ class Verification {
     ledger_.classic_pass = true;
     for (const reference::Step& step : target_reference_.steps()) {
       position_[step.point] = ledger_.points.size();
-      ledger_.points.push_back(PointReport{step.point, {}, 0, {}, {}});
+      ledger_.points.emplace_back().point = step.point;
     }
   }
 
@@ -184,11 +191,14 @@ class Verification {
             unit * size;
       }
       const double ratio = floor_ratio(error, floor);
+      const double floor_size = norm_of(floor.values);
+      const double size = norm_of(b.values);
       ledger_.nonfinite += difference.nonfinite;
       ledger_.classic_pass = ledger_.classic_pass && difference.classic_pass;
       if (!point.free_running || ratio > point.floor_ratio || std::isnan(ratio)) {
         point.free_running = difference;
         point.floor_ratio = ratio;
+        point.floor_rel = size > 0 ? floor_size / size : 0;
       }
     }
     collect_coverage(base, target_rows);
@@ -227,12 +237,9 @@ class Verification {
       }
     }
     if (!ledger_.faults.empty()) return;
-    // The free-running floor has one rounding a step. Steps that were measured to err by r
-    // roundings (long sums in float32) add up to r times as much.
-    const double limit = kFreeLimit * std::max(1.0, worst_step_ratio());
     for (const PointReport& point : ledger_.points) {
       if (!point.free_running) continue;
-      if (point.floor_ratio <= limit && point.free_running->nonfinite == 0) continue;
+      if (point.floor_ratio <= ledger_.free_limit && point.free_running->nonfinite == 0) continue;
       add_fault(point, Evidence::kFreeRunning, point.floor_ratio,
                 fmt::format("the target leaves the baseline here ({:.3g} times what its precision "
                             "explains)",
@@ -241,11 +248,12 @@ class Verification {
     }
   }
 
+  // Of the checks that are no faults themselves.
   double worst_step_ratio() const {
     double worst = 0;
     for (const PointReport& point : ledger_.points) {
-      if (point.weights) worst = std::max(worst, point.weights->ratio);
-      if (point.target) worst = std::max(worst, point.target->ratio);
+      if (point.weights && !is_fault(*point.weights)) worst = std::max(worst, point.weights->ratio);
+      if (point.target && !is_fault(*point.target)) worst = std::max(worst, point.target->ratio);
     }
     return worst;
   }
@@ -279,6 +287,10 @@ class Verification {
       incomparable("baseline and target have no point of the same tokens in common");
       return;
     }
+    ledger_.step_limit = kStepLimit;
+    // The free-running floor has one rounding a step. Steps that were measured to err by r
+    // roundings (long sums in float32) add up to r times as much.
+    ledger_.free_limit = kFreeLimit * std::max(1.0, worst_step_ratio());
     collect_faults();
     if (!ledger_.faults.empty()) {
       ledger_.verdict = Verdict::kFault;

@@ -25,6 +25,10 @@ figure { margin: .8rem 0; } figcaption { color: var(--dim); font-size: .85rem; }
 details { margin: .6rem 0; } summary { cursor: pointer; color: var(--fill); }
 svg { max-width: 100%; height: auto; } svg text { fill: var(--dim); font: 11px system-ui, sans-serif; }
 .bar, .dot { fill: var(--fill); } .soft { fill: var(--soft); }
+svg .good { fill: var(--good); } svg .doubt { fill: var(--doubt); } svg .bad { fill: var(--bad); }
+.line { fill: none; stroke: var(--fill); stroke-width: 1.8; } .line.second { stroke: var(--doubt); }
+.line.dashed { stroke: var(--dim); stroke-dasharray: 5 4; }
+.mark { fill: none; stroke: var(--ink); stroke-width: 1.6; } .empty { fill: var(--line); opacity: .35; }
 .axis { stroke: var(--line); } .whisker { stroke: var(--soft); stroke-width: 3; }
 )";
 

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "report/page.h"
+#include "report/svg.h"
 
 namespace trilith::report {
 namespace {
@@ -18,26 +19,6 @@ constexpr double kPanelHeight = 110;
 constexpr double kPanelWidth = 210;
 constexpr double kPanelEdge = 44;  // room for the scale left of the first panel
 constexpr size_t kPanelsARow = 4;
-constexpr size_t kLongestLabel = 52;
-
-std::string open_svg(double width, double height, const char* name) {
-  return fmt::format(
-      "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0:.0f}\" height=\"{1:.0f}\" "
-      "viewBox=\"0 0 {0:.0f} {1:.0f}\" role=\"img\" aria-label=\"{2}\">",
-      width, height, name);
-}
-
-std::string words(double x, double y, const std::string& text, const char* anchor = "start") {
-  return fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"{}\">{}</text>", x, y, anchor,
-                     escape(text));
-}
-
-std::string shortened(const std::string& text) {
-  if (text.size() <= kLongestLabel) return text;
-  size_t end = kLongestLabel;
-  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U) --end;
-  return text.substr(0, end) + "…";
-}
 
 double largest(const std::vector<Bar>& bars) {
   double most = 0;

@@ -6,6 +6,7 @@
 
 #include "report/page.h"
 #include "report/plot.h"
+#include "report/progression.h"
 
 namespace trilith::report {
 namespace {
@@ -21,6 +22,9 @@ TEST(Report, TextsAreEscaped) {
   page.figure(bar_chart({{std::string(kHostile), 1, std::string(kHostile)}}), kHostile);
   page.figure(histogram({{std::string(kHostile), 1, std::string(kHostile)}}), kHostile);
   page.figure(span_panels({{std::string(kHostile), {{std::string(kHostile), 1, 2, 3}}}}), kHostile);
+  const std::string hostile(kHostile);
+  page.figure(line_chart({hostile}, {{hostile, {1.0}, hostile}}), kHostile);
+  page.figure(status_grid({hostile}, {{hostile, {{{{hostile, hostile}}, true}}}}), kHostile);
   page.begin_details(kHostile);
   page.end_details();
   const std::string html = std::move(page).finish();
@@ -37,7 +41,10 @@ TEST(Report, PlotsOfOddValuesHaveFiniteCoordinates) {
        {bar_chart({}), bar_chart({{"a", 0, ""}, {"b", nan, ""}, {"c", infinite, ""}}),
         histogram({}), histogram({{"a", nan, ""}, {"b", 1, ""}}, true), span_panels({}),
         span_panels({{"s", {{"a", 1, 1, 1}, {"b", nan, 1, 2}, {"c", -infinite, 0, 1}}}}),
-        span_panels({{"s", {{"a", -1, 0, 1}}}}, true)}) {
+        span_panels({{"s", {{"a", -1, 0, 1}}}}, true), line_chart({}, {}),
+        line_chart({"a", "b", "c", "d"}, {{"l", {0, nan, infinite, -1}, ""}}),
+        line_chart({"a"}, {{"l", {1e-300, 2}, ""}, {"m", {}, ""}}), status_grid({}, {}),
+        status_grid({"c"}, {{"r", {{{}, false}, {{}, true}}}})}) {
     EXPECT_TRUE(svg.starts_with("<svg"));
     EXPECT_TRUE(svg.ends_with("</svg>"));
     for (const char* bad : {"=\"nan", "=\"inf", "=\"-nan", "=\"-inf"}) {
@@ -54,6 +61,29 @@ TEST(Report, SpansKeepTheirOrderOnTheScale) {
     return std::stod(svg.substr(at + 4));
   };
   EXPECT_GT(height_of("low"), height_of("high"));  // y grows downwards
+}
+
+TEST(Report, LinesRunOverWholeDecadesAndBreakWhereThereIsNoValue) {
+  const std::string svg =
+      line_chart({"a", "b", "c", "d"}, {{"l", {2e-5, 0, 3e-3, 5e-3}, ""}, {"m", {1, 1, 1, 1}, ""}});
+  const size_t path = svg.find("<path");
+  const std::string first = svg.substr(path, svg.find("/>", path) - path);
+  EXPECT_EQ(std::count(first.begin(), first.end(), 'M'), 2);
+  EXPECT_EQ(std::count(first.begin(), first.end(), 'L'), 1);
+  EXPECT_NE(svg.find(">1e-5<"), std::string::npos);
+  EXPECT_NE(svg.find(">1e0<"), std::string::npos);
+  EXPECT_EQ(svg.find(">1e-6<"), std::string::npos);
+}
+
+TEST(Report, GridShowsMarksAndTheFrame) {
+  const std::string svg = status_grid(
+      {"q", "k"}, {{"0", {{{{"good", "fine"}, {"bad", "wrong"}}, true}, {{{"", "none"}}, false}}}});
+  EXPECT_NE(svg.find("class=\"good\""), std::string::npos);
+  EXPECT_NE(svg.find("<title>wrong</title>"), std::string::npos);
+  EXPECT_NE(svg.find("class=\"empty\""), std::string::npos);
+  const size_t frame = svg.find("class=\"mark\"");
+  EXPECT_NE(frame, std::string::npos);
+  EXPECT_EQ(svg.find("class=\"mark\"", frame + 1), std::string::npos);
 }
 
 }  // namespace
