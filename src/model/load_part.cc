@@ -78,11 +78,6 @@ Result<LoadedPart> load_packed(const checkpoint::Checkpoint& checkpoint, const P
     matrix = with_rows(std::move(matrix).value(), source.stored_rows);
     if (!matrix.ok()) return std::move(matrix).error().with_tensor(codes);
   }
-  if (source.id.role == Role::kEmbedding) {  // rows are looked up, not multiplied
-    DenseMatrix rows{source.rows, source.cols, DType::kF32, matrix->dense()};
-    const Fingerprint print = options.fingerprints ? fingerprint(rows.values) : Fingerprint{};
-    return LoadedPart{std::move(rows), print};
-  }
   Fingerprint print;
   if (options.fingerprints) print = fingerprint(matrix->dense());
   return LoadedPart{std::move(matrix).value(), print};

@@ -19,9 +19,10 @@ using checkpoint::Checkpoint;
 // Finds the source of every part before any data is read, and keeps account of the tensors used.
 class Planner {
  public:
-  // `whole`: the embedding may be packed, and rows are put into the order of the model.
-  Planner(const Checkpoint& checkpoint, const ModelSpec& spec, const FormatSheet& sheet, bool whole)
-      : checkpoint_(checkpoint), spec_(spec), sheet_(sheet), whole_(whole) {
+  // `in_model_order`: stored rows of q and k are put into the order of the model.
+  Planner(const Checkpoint& checkpoint, const ModelSpec& spec, const FormatSheet& sheet,
+          bool in_model_order)
+      : checkpoint_(checkpoint), spec_(spec), sheet_(sheet), in_model_order_(in_model_order) {
     for (const ModuleFormat& module : sheet.modules) packed_[module_name(module.id)] = &module;
   }
 
@@ -68,9 +69,8 @@ class Planner {
     const auto packed = packed_.find(source.name());
     if (packed == packed_.end()) return add_dense(source, ".weight");
     const ModuleFormat& format = *packed->second;
-    const bool embedding = whole_ && id.role == Role::kEmbedding;
-    if (!is_linear(id.role) && !embedding) {
-      return Error::unsupported("only linears may be packed, not " +
+    if (!is_linear(id.role) && id.role != Role::kEmbedding) {
+      return Error::unsupported("only linears and the embedding may be packed, not " +
                                 std::string(role_name(id.role)))
           .with_file(checkpoint_.folder())
           .with_tensor(format.name);
@@ -90,7 +90,8 @@ class Planner {
   }
 
   void set_row_order(PartSource& source) const {
-    if (!whole_ || !has_rope_rows(gguf_architecture_of(checkpoint_), source.id.role)) return;
+    if (!in_model_order_ || !has_rope_rows(gguf_architecture_of(checkpoint_), source.id.role))
+      return;
     source.stored_rows = rope_rows(spec_, source.id.role, RowOrder::kToTransformers);
   }
 
@@ -172,7 +173,7 @@ class Planner {
   const Checkpoint& checkpoint_;
   const ModelSpec& spec_;
   const FormatSheet& sheet_;
-  bool whole_;
+  bool in_model_order_;
   std::unordered_map<std::string, const ModuleFormat*> packed_;
   std::vector<PartSource> sources_;
   std::set<std::string, std::less<>> used_;
@@ -219,8 +220,16 @@ std::vector<float>& gain_of(Weights& weights, const ModuleId& id) {
   }
 }
 
+void to_dense(std::variant<packing::QuantMatrix, DenseMatrix>& values) {
+  const auto* const matrix = std::get_if<packing::QuantMatrix>(&values);
+  if (matrix == nullptr) return;
+  DenseMatrix dense{matrix->rows, matrix->cols, DType::kF32, matrix->dense()};
+  values = std::move(dense);
+}
+
 void place(const PartSource& source, LoadedPart part, Weights& weights) {
   if (source.id.role == Role::kEmbedding) {
+    TRILITH_CHECK(part.values.index() == 1);
     weights.embedding = std::get<1>(std::move(part.values));
     return;
   }
@@ -267,7 +276,11 @@ Result<Weights> load_weights(const Checkpoint& checkpoint, const ModelSpec& spec
   std::vector<std::optional<Result<LoadedPart>>> parts(sources.size());
   ThreadPool pool(options.threads);
   pool.parallel_for(sources.size(), 1, [&](size_t begin, size_t end) {
-    for (size_t i = begin; i < end; ++i) parts[i] = load_part(checkpoint, sources[i], options);
+    for (size_t i = begin; i < end; ++i) {
+      parts[i] = load_part(checkpoint, sources[i], options);
+      // Rows of the embedding are looked up, not multiplied.
+      if (sources[i].id.role == Role::kEmbedding && parts[i]->ok()) to_dense((*parts[i])->values);
+    }
   });
 
   Weights weights;

@@ -117,6 +117,7 @@ class Conversion {
     steps_ = source.parts.size() * (request_.verify ? 3 : 2);
     TRILITH_ASSIGN_OR_RETURN(Plan plan, make_plan(request_, source, [&] { return step(); }));
     report_.losses = std::move(plan.losses);
+    report_.notes = std::move(plan.notes);
     if (report_.refused()) return std::move(report_);
     plan.facts.float_type = model_float_type(source.checkpoint.config(), plan.facts.float_type);
     account(plan);

@@ -35,7 +35,12 @@ int64_t group_of(const model::ModuleFormat& module) {
   }
 }
 
+bool is_embedding(const PartSource& part) { return part.id.role == model::Role::kEmbedding; }
+
+// Whether the part's weights go into the target's format. A packed embedding is a case of its own:
+// most readers look rows up in a dense one.
 bool is_converted(const Source& source, const PartSource& part) {
+  if (is_embedding(part)) return false;
   if (part.is_packed()) return true;
   // A dense model may be a packed one that was unpacked; its head is left alone.
   return source.sheet.modules.empty() && model::is_linear(part.id.role) && !part.is_bias &&
@@ -45,6 +50,7 @@ bool is_converted(const Source& source, const PartSource& part) {
 ScaleGrain grain_of(const Source& source) {
   ScaleGrain grain;
   for (const model::ModuleFormat& module : source.sheet.modules) {
+    if (module.id.role == model::Role::kEmbedding) continue;
     grain.group = std::gcd(grain.group, group_of(module));
   }
   for (const PartSource& part : source.parts) {
@@ -227,13 +233,31 @@ class Planner {
 
   Status add(const PartSource& part) {
     if (target_.dense) return add_dense(part, dense_type(part));
+    if (is_embedding(part) && part.is_packed()) return add_packed_embedding(part);
     if (!is_converted(source_, part)) {
       if (model::is_linear(part.id.role) && !part.is_bias) {
         plan_.facts.unpacked.push_back(model::module_name(part.id));
       }
       return add_dense(part, dense_type(part));
     }
-    return add_packed(part);
+    TRILITH_ASSIGN_OR_RETURN(std::vector<Loss> losses, add_packed(part));
+    add_losses(part.name(), std::move(losses), plan_.losses);
+    return {};
+  }
+
+  // Packed where the target's file may hold it so and keeps every value; else dense, in the
+  // smallest type that holds them all.
+  Status add_packed_embedding(const PartSource& part) {
+    if (target_.ggml != nullptr) {
+      TRILITH_ASSIGN_OR_RETURN(const std::vector<Loss> losses, add_packed(part));
+      if (losses.empty()) return {};
+    }
+    TRILITH_ASSIGN_OR_RETURN(const std::vector<float> values,
+                             dense_values(source_, part, request_));
+    const DType dtype = lost_digits(DType::kF16, values) ? DType::kF32 : DType::kF16;
+    plan_.notes.push_back(fmt::format(
+        "the embedding, packed in the source, is written dense, as {}", dtype_name(dtype)));
+    return add_dense(part, dtype);
   }
 
   Status add_dense(const PartSource& part, DType dtype) {
@@ -254,18 +278,17 @@ class Planner {
     return {};
   }
 
-  Status add_packed(const PartSource& part) {
+  // What would be lost; nothing is added then.
+  Result<std::vector<Loss>> add_packed(const PartSource& part) {
+    std::vector<Loss> least;
     if (target_.ggml != nullptr &&
         !checkpoint::ggml_bytes(*target_.ggml, Shape{part.rows, part.cols})) {
-      add_losses(part.name(),
-                 {{"the shape", 0,
-                   fmt::format("{} inputs are no multiple of the blocks of {}", part.cols,
-                               target_.ggml->block)}},
-                 plan_.losses);
-      return {};
+      least.push_back({"the shape", 0,
+                       fmt::format("{} inputs are no multiple of the blocks of {}", part.cols,
+                                   target_.ggml->block)});
+      return least;
     }
     TRILITH_ASSIGN_OR_RETURN(const QuantMatrix matrix, load_codes(source_, part, request_));
-    std::vector<Loss> least;
     for (const PackingSpec& typed : specs_) {
       PackingSpec spec = typed;
       spec.activation = source_.spec.int8_activations ? packing::Activation::kInt8Token
@@ -277,12 +300,11 @@ class Planner {
         note_zeros(recoded.matrix, spec);
         plan_.facts.packed.push_back(model::module_name(part.id));
         plan_.parts.push_back({&part, nullptr, std::move(spec), {}});
-        return {};
+        return std::vector<Loss>();
       }
       if (least.empty()) least = std::move(recoded.losses);  // in the format's own type
     }
-    add_losses(part.name(), std::move(least), plan_.losses);
-    return {};
+    return least;
   }
 
   // GPTQ and compressed-tensors store columns in another order than their groups.

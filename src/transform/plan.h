@@ -31,6 +31,7 @@ struct Plan {
   std::vector<PlannedPart> parts;
   ModelFacts facts;
   std::vector<Loss> losses;  // over all parts
+  std::vector<std::string> notes;
   uint64_t bytes = 0;
 };
 
