@@ -18,7 +18,7 @@ class Verifier {
  public:
   explicit Verifier(const Claim& claim) : claim_(claim), codes_(claim.stored.at("codes")) {}
 
-  Result<Verified> run() {
+  Result<Verified> run(QuantMatrix* decoded) {
     TRILITH_ASSIGN_OR_RETURN(QuantMatrix matrix,
                              packing::decode(claim_.spec, claim_.stored, claim_.rows, claim_.cols));
     result_.codes = code_figures(matrix);
@@ -34,6 +34,7 @@ class Verifier {
     check_pages();
     check_centre(matrix);
     check_direction();
+    if (decoded != nullptr) *decoded = std::move(matrix);
     return std::move(result_);
   }
 
@@ -231,6 +232,8 @@ class Verifier {
 
 }  // namespace
 
-Result<Verified> verify(const Claim& claim) { return Verifier(claim).run(); }
+Result<Verified> verify(const Claim& claim, packing::QuantMatrix* decoded) {
+  return Verifier(claim).run(decoded);
+}
 
 }  // namespace trilith::announce

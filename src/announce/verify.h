@@ -31,7 +31,8 @@ struct Verified {
   std::optional<size_t> better;
 };
 
-// An error: the tensors cannot be decoded under the claimed spec at all.
-Result<Verified> verify(const Claim& claim);
+// An error: the tensors cannot be decoded under the claimed spec at all. `decoded`, where given,
+// takes the matrix under the claimed spec.
+Result<Verified> verify(const Claim& claim, packing::QuantMatrix* decoded = nullptr);
 
 }  // namespace trilith::announce

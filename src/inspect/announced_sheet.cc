@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <set>
 
 #include "announce/announce.h"
@@ -16,6 +17,7 @@
 #include "inspect/stored_bytes.h"
 #include "inspect/tensor_summary.h"
 #include "inspect/worked_example.h"
+#include "inspect/workers.h"
 
 namespace trilith::inspect {
 namespace {
@@ -61,18 +63,16 @@ class Writer {
   // The sheet, or why the bytes contradict the announcement.
   Result<Sheet> write() {
     describe();
-    for (const Claim& claim : announcement_.claims) {
-      for (const auto& [role, tensor] : claim.stored) {
-        if (role.starts_with("codes")) TRILITH_RETURN_IF_ERROR(like_packed_weights(tensor));
-      }
-      TRILITH_ASSIGN_OR_RETURN(const Verified verified, announce::verify(claim));
-      if (verified.contradiction && !verified.better) return *verified.contradiction;
-      TRILITH_RETURN_IF_ERROR(check_reference(claim, verified));
+    std::vector<Checked> checked = check_all();
+    for (size_t i = 0; i < checked.size(); ++i) {
+      const Claim& claim = announcement_.claims[i];
+      TRILITH_RETURN_IF_ERROR(std::move(checked[i].status));
+      const Verified& verified = checked[i].verified;
       if (verified.contradiction) {
         sheet_.verdict = Verdict::kAmbiguous;
         if (sheet_.reason.empty()) sheet_.reason = verified.contradiction->to_string();
       }
-      add_module(claim, verified);
+      add_module(claim, verified, std::move(checked[i].module));
     }
     TRILITH_RETURN_IF_ERROR(add_plain());
     sheet_.probe.absent_because = "the format is announced, and held against the bytes";
@@ -80,15 +80,55 @@ class Writer {
   }
 
  private:
+  // A claim held against the bytes, with the figures of its matrix.
+  struct Checked {
+    Status status;
+    Verified verified;
+    ModuleSheet module;
+  };
+
+  // Claims behind the first that fails may be left out.
+  std::vector<Checked> check_all() const {
+    int64_t largest = 0;
+    for (const Claim& claim : announcement_.claims) {
+      largest = std::max(largest, claim.rows * claim.cols);
+    }
+    std::vector<Checked> checked(announcement_.claims.size());
+    std::atomic<size_t> failed = checked.size();
+    for_each(checked.size(), largest, [&](size_t i) {
+      if (i > failed) return;
+      checked[i].status = check(announcement_.claims[i], checked[i]);
+      if (checked[i].status.ok()) return;
+      size_t first = failed;
+      while (i < first && !failed.compare_exchange_weak(first, i)) continue;
+    });
+    return checked;
+  }
+
+  Status check(const Claim& claim, Checked& checked) const {
+    for (const auto& [role, tensor] : claim.stored) {
+      if (role.starts_with("codes")) TRILITH_RETURN_IF_ERROR(like_packed_weights(tensor));
+    }
+    packing::QuantMatrix matrix;
+    TRILITH_ASSIGN_OR_RETURN(checked.verified, announce::verify(claim, &matrix));
+    const Verified& verified = checked.verified;
+    if (verified.contradiction && !verified.better) return *verified.contradiction;
+    if (verified.better) {
+      TRILITH_ASSIGN_OR_RETURN(matrix, packing::decode(claim.rivals[*verified.better].spec,
+                                                       claim.stored, claim.rows, claim.cols));
+    }
+    TRILITH_RETURN_IF_ERROR(check_reference(claim, matrix));
+    if (claim.rows * claim.cols > kMostFigured) return {};
+    add_figures(matrix, checked.module);
+    if (!matrix.zeros.empty()) checked.module.row_zero_share.reset();  // of level 0 alone
+    return {};
+  }
+
   // The reference of the user, where it holds the matrix under the module's name.
-  Status check_reference(const Claim& claim, const Verified& verified) const {
+  Status check_reference(const Claim& claim, const packing::QuantMatrix& matrix) const {
     if (reference_ == nullptr || !reference_->has_name(claim.module, claim.rows, claim.cols)) {
       return {};
     }
-    const packing::PackingSpec& spec =
-        verified.better ? claim.rivals[*verified.better].spec : claim.spec;
-    TRILITH_ASSIGN_OR_RETURN(const packing::QuantMatrix matrix,
-                             packing::decode(spec, claim.stored, claim.rows, claim.cols));
     const auto like = reference_->best(claim.module, claim.rows, claim.cols, matrix.dense());
     if (!like || like->cosine > kResembles) return {};
     return Error::damaged("the announced reading does not resemble the reference")
@@ -144,10 +184,9 @@ class Writer {
     return sheet_.families.size() - 1;
   }
 
-  void add_module(const Claim& claim, const Verified& verified) {
+  void add_module(const Claim& claim, const Verified& verified, ModuleSheet module) {
     const packing::PackingSpec& spec =
         verified.better ? claim.rivals[*verified.better].spec : claim.spec;
-    ModuleSheet module;
     module.name = claim.module;
     module.id = id_from_name(claim.module);
     module.rows = claim.rows;
@@ -162,11 +201,6 @@ class Writer {
     taken_.insert(claim.beside.begin(), claim.beside.end());
     module.family = family_of(spec, claim, verified);
     ++sheet_.families[module.family].modules;
-    if (claim.rows * claim.cols <= kMostFigured) {
-      const auto matrix = packing::decode(spec, claim.stored, claim.rows, claim.cols);
-      if (matrix.ok()) add_figures(*matrix, module);
-      if (matrix.ok() && !matrix->zeros.empty()) module.row_zero_share.reset();  // of level 0 alone
-    }
     module.zero_share = rounded(verified.codes.zero_share);
     module.unused_count = verified.unused.count;
     module.unused_first = verified.unused.first;
@@ -210,9 +244,15 @@ class Writer {
   }
 
   Status add_plain() {
-    for (const TensorView& tensor : checkpoint_.tensors()) {
+    const std::vector<TensorView>& tensors = checkpoint_.tensors();
+    std::vector<TensorSummary> summaries(tensors.size());
+    for_each(tensors.size(), 0, [&](size_t i) {
+      if (!taken_.contains(tensors[i].name)) summaries[i] = summarise(tensors[i]);
+    });
+    for (size_t i = 0; i < tensors.size(); ++i) {
+      const TensorView& tensor = tensors[i];
       if (taken_.contains(tensor.name)) continue;
-      const TensorSummary summary = summarise(tensor);
+      const TensorSummary& summary = summaries[i];
       if (summary.nan > 0) {
         return Error::damaged(fmt::format("{} values are not finite", summary.nan))
             .with_tensor(tensor.name);

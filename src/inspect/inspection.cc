@@ -13,6 +13,7 @@
 #include "inspect/probe_search.h"
 #include "inspect/reading_search.h"
 #include "inspect/worked_example.h"
+#include "inspect/workers.h"
 
 namespace trilith::inspect {
 namespace {
@@ -149,11 +150,18 @@ class Inspector {
           rival = &reading.hypothesis.spec;
         }
       }
+      int64_t largest = 0;
       for (const PackedModule& module : arrangement.modules) {
-        TRILITH_ASSIGN_OR_RETURN(ModuleSheet entry,
-                                 describe_module(module, best.hypothesis.spec, rival));
+        largest = std::max(largest, module.rows * module.cols);
+      }
+      std::vector<std::optional<Result<ModuleSheet>>> entries(arrangement.modules.size());
+      for_each(entries.size(), largest, [&](size_t m) {
+        entries[m] = describe_module(arrangement.modules[m], best.hypothesis.spec, rival);
+      });
+      for (auto& described : entries) {
+        TRILITH_ASSIGN_OR_RETURN(ModuleSheet entry, *std::move(described));
         entry.family = f;
-        entry.id = id_of(module.name);
+        entry.id = id_of(entry.name);
         entry.evidence.push_back(role_evidence(entry.id));
         sheet_.modules.push_back(std::move(entry));
       }

@@ -10,6 +10,7 @@
 #include "inspect/plain_profiles.h"
 #include "inspect/plane_names.h"
 #include "inspect/stored_bytes.h"
+#include "inspect/workers.h"
 
 namespace trilith::inspect {
 namespace {
@@ -31,14 +32,16 @@ class ReadingSearch {
   Status survey() {
     out_.context.sizes = sizes_from_config(checkpoint_.config());
     out_.context.sibling = reference_;
-    for (const TensorView& tensor : checkpoint_.tensors()) {
-      out_.summaries.push_back(summarise(tensor));
-      if (out_.summaries.back().nan > 0) {
-        return Error::damaged(fmt::format("{} values are not finite", out_.summaries.back().nan))
-            .with_tensor(tensor.name);
-      }
+    const std::vector<TensorView>& tensors = checkpoint_.tensors();
+    std::vector<TensorSummary> summaries(tensors.size());
+    for_each(tensors.size(), 0, [&](size_t i) { summaries[i] = summarise(tensors[i]); });
+    for (size_t i = 0; i < tensors.size(); ++i) {
+      out_.summaries.push_back(summaries[i]);
+      if (summaries[i].nan == 0) continue;
+      return Error::damaged(fmt::format("{} values are not finite", summaries[i].nan))
+          .with_tensor(tensors[i].name);
     }
-    out_.modules = group_tensors(checkpoint_.tensors(), out_.summaries);
+    out_.modules = group_tensors(tensors, out_.summaries);
     out_.found = find_codes(out_.modules);
     out_.context.lone_tensors = out_.found.scales_by_size;
     collect_plain({});
