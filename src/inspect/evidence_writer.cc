@@ -87,6 +87,20 @@ void add_zero_code(const FamilySearch& family, std::vector<Evidence>& evidence) 
   evidence.push_back(std::move(entry));
 }
 
+// What the tests of a large family looked at.
+void add_sample(const FamilySearch& family, FamilySheet& sheet) {
+  if (family.weighed == 0 || family.weighed >= sheet.modules) return;
+  Evidence entry;
+  entry.field = "sample";
+  entry.test = "modules weighed for every reading; all are decoded under the one that was chosen";
+  entry.value = Json();
+  Json numbers = Json::object();
+  numbers.set("weighed", family.weighed);
+  numbers.set("of", sheet.modules);
+  entry.numbers = std::move(numbers);
+  sheet.evidence.push_back(std::move(entry));
+}
+
 std::string why_open(const Reading& best, const Reading& rival) {
   const packing::PackingSpec& a = best.hypothesis.spec;
   const packing::PackingSpec& b = rival.hypothesis.spec;
@@ -127,6 +141,7 @@ FamilySheet write_family(const FamilySearch& family, const std::optional<ProbeSc
     scale.value = arrangement.modules.front().stored.at("scale")->name;
     sheet.evidence.push_back(std::move(scale));
   }
+  add_sample(family, sheet);
   add_zero_code(family, sheet.evidence);
   add_alignment(family, sheet);
   for (const Reading* rival : open_rivals(family.readings, probe)) {

@@ -4,15 +4,19 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 
+#include "base/byte_counts.h"
 #include "base/fingerprint.h"
 #include "inspect/code_tables.h"
 #include "inspect/law_space.h"
+#include "inspect/module_sample.h"
 #include "inspect/numbers.h"
 #include "inspect/overdispersion.h"
 #include "inspect/padding.h"
 #include "inspect/reading_evidence.h"
 #include "inspect/scale_direction.h"
+#include "inspect/workers.h"
 
 namespace trilith::inspect {
 namespace {
@@ -27,39 +31,58 @@ constexpr size_t kPermutedPairs = 64;
 // What being a table that packers are known to write is worth: enough to order two readings that
 // nothing else tells apart, far from enough to decide.
 constexpr double kUsualTable = 0.1;
+// Weights that every arrangement is weighed by; further modules are taken to be like these, until
+// they are decoded under the reading that is chosen.
+constexpr int64_t kMostWeighed = int64_t{1} << 24;
 
 using Codes = std::vector<std::vector<uint8_t>>;  // of each module, [rows, cols]
 
+void add_codes(Fingerprint& fingerprint, const std::vector<uint8_t>& codes) {
+  size_t i = 0;
+  for (; i + 8 <= codes.size(); i += 8) {
+    uint64_t eight = 0;
+    std::memcpy(&eight, codes.data() + i, 8);
+    fingerprint.add(eight);
+  }
+  for (; i < codes.size(); ++i) fingerprint.add(static_cast<uint64_t>(codes[i]));
+}
+
 Result<Codes> decode_all(const Arrangement& arrangement) {
+  std::vector<Result<packing::QuantMatrix>> decoded(
+      arrangement.modules.size(), Result<packing::QuantMatrix>(packing::QuantMatrix{}));
+  for_each(decoded.size(), 0, [&](size_t m) {
+    const PackedModule& module = arrangement.modules[m];
+    decoded[m] = decode_codes(arrangement.geometry.spec, module, module.rows, module.cols);
+  });
   Codes all;
-  for (const PackedModule& module : arrangement.modules) {
-    auto matrix = decode_codes(arrangement.geometry.spec, module, module.rows, module.cols);
-    if (!matrix.ok()) return std::move(matrix).error().with_tensor(module.name);
-    all.push_back(std::move(matrix->codes));
+  for (size_t m = 0; m < decoded.size(); ++m) {
+    if (!decoded[m].ok()) {
+      return std::move(decoded[m]).error().with_tensor(arrangement.modules[m].name);
+    }
+    all.push_back(std::move(decoded[m]->codes));
   }
   return all;
 }
 
 ByteHistogram count(const Codes& all) {
   ByteHistogram histogram{};
-  for (const auto& codes : all) {
-    for (const uint8_t code : codes) ++histogram[code];
-  }
+  for (const auto& codes : all) add_byte_counts(codes, histogram);
   return histogram;
 }
 
 std::vector<std::array<uint32_t, 3>> count_rows(const Codes& all, const Arrangement& arrangement,
                                                 const std::vector<int>& codes) {
-  std::array<uint8_t, 256> position{};
-  position.fill(3);
-  for (size_t i = 0; i < 3; ++i) position[static_cast<size_t>(codes[i])] = static_cast<uint8_t>(i);
   std::vector<std::array<uint32_t, 3>> rows;
   for (size_t m = 0; m < all.size(); ++m) {
     const auto width = static_cast<size_t>(arrangement.modules[m].cols);
     for (size_t begin = 0; begin < all[m].size(); begin += width) {
-      std::array<uint32_t, 4> counts{};
-      for (size_t k = 0; k < width; ++k) ++counts[position[all[m][begin + k]]];
-      rows.push_back({counts[0], counts[1], counts[2]});
+      ByteCounts counts{};
+      add_byte_counts(std::span(all[m]).subspan(begin, width), counts);
+      std::array<uint32_t, 3> own{};
+      for (size_t i = 0; i < 3; ++i) {
+        own[i] = static_cast<uint32_t>(counts[static_cast<size_t>(codes[i])]);
+      }
+      rows.push_back(own);
     }
   }
   return rows;
@@ -109,6 +132,8 @@ class Search {
         return std::move(result_);
       }
     }
+    sample_ = sample_modules(arranged.found.front().modules, kMostWeighed);
+    result_.weighed = sample_.size();
     for (Arrangement& arrangement : arranged.found) weigh(std::move(arrangement));
     if (result_.readings.empty()) {
       refuse();
@@ -124,31 +149,34 @@ class Search {
 
  private:
   void weigh(Arrangement arrangement) {
-    auto decoded = decode_all(arrangement);
+    Arrangement sample{arrangement.geometry, arrangement.scale, {}, "", false};
+    for (const size_t m : sample_) sample.modules.push_back(arrangement.modules[m]);
+    auto decoded = decode_all(sample);
     if (!decoded.ok()) {
       decode_error_ = decoded.error().to_string();
       return;
     }
     const CellFinding& finding = judge_cell(arrangement.geometry, *decoded);
-    if (!finding.usable() || !is_new(arrangement, *decoded)) return;
-    const size_t index = result_.arrangements.size();
+    if (!finding.usable() || !is_new(sample, *decoded)) return;
     result_.arrangements.push_back(std::move(arrangement));
     if (finding.cell == Cell::kFloats) {
-      weigh_floats(index, *decoded);
+      weigh_floats(sample, *decoded);
     } else if (finding.ternary.ternary) {
-      weigh_ternary(index, finding, *decoded);
+      weigh_ternary(sample, finding, *decoded);
     } else {
-      weigh_integers(index, finding, *decoded);
+      weigh_integers(sample, finding, *decoded);
     }
   }
 
   // Two arrangements may give the same matrices (stride 32 and quarters of 128 columns).
   bool is_new(const Arrangement& arrangement, const Codes& decoded) {
+    std::vector<Fingerprint> own(decoded.size());
+    for_each(own.size(), 0, [&](size_t m) {
+      own[m].add(static_cast<uint64_t>(arrangement.modules[m].rows));
+      add_codes(own[m], decoded[m]);
+    });
     Fingerprint all;
-    for (size_t m = 0; m < decoded.size(); ++m) {
-      all.add(static_cast<uint64_t>(arrangement.modules[m].rows));
-      for (const uint8_t code : decoded[m]) all.add(static_cast<uint64_t>(code));
-    }
+    for (const Fingerprint& fingerprint : own) all.add(fingerprint.ordered);
     if (std::find(seen_.begin(), seen_.end(), all) != seen_.end()) return false;
     seen_.push_back(all);
     return true;
@@ -173,8 +201,8 @@ class Search {
     return cells_.back();
   }
 
-  void weigh_ternary(size_t index, const CellFinding& finding, const Codes& decoded) {
-    const Arrangement& arrangement = result_.arrangements[index];
+  void weigh_ternary(const Arrangement& arrangement, const CellFinding& finding,
+                     const Codes& decoded) {
     const std::vector<int>& codes = finding.ternary.codes;
     std::array<uint64_t, 3> counts{};
     for (size_t i = 0; i < 3; ++i) counts[i] = finding.counts[static_cast<size_t>(codes[i])];
@@ -197,14 +225,13 @@ class Search {
         hypothesis.spec = table.spec;
         hypothesis.add("zero code", zero.nats[i]);
         if (table.usual) hypothesis.add("usual table", kUsualTable);
-        finish(index, measured, hypothesis);
+        finish(measured, hypothesis);
       }
     }
   }
 
   // The values are numbers already: nothing is open but the place of the scale.
-  void weigh_floats(size_t index, const Codes& decoded) {
-    const Arrangement& arrangement = result_.arrangements[index];
+  void weigh_floats(const Arrangement& arrangement, const Codes& decoded) {
     std::vector<double> level_squared(256);
     level_squared[0] = level_squared[2] = 1;
     Measured measured = measure(arrangement, decoded, level_squared);
@@ -212,11 +239,11 @@ class Search {
     tested_.push_back(std::move(measured.tested));
     Hypothesis hypothesis;
     hypothesis.spec = arrangement.geometry.spec;
-    finish(index, measured, hypothesis);
+    finish(measured, hypothesis);
   }
 
-  void weigh_integers(size_t index, const CellFinding& finding, const Codes& decoded) {
-    const Arrangement& arrangement = result_.arrangements[index];
+  void weigh_integers(const Arrangement& arrangement, const CellFinding& finding,
+                      const Codes& decoded) {
     if (result_.code_counts.empty()) {
       result_.code_counts.assign(finding.counts.begin(), finding.counts.end());
     }
@@ -231,7 +258,7 @@ class Search {
     tested_.push_back(std::move(measured.tested));
     Hypothesis hypothesis;
     hypothesis.spec = byte_integers(arrangement.geometry, finding.bell.centre);
-    finish(index, measured, hypothesis);
+    finish(measured, hypothesis);
   }
 
   struct Measured {
@@ -248,19 +275,20 @@ class Search {
     measured.direction = typical_direction(arrangement, decoded, level_squared);
     measured.padding_nats = padding_nats(arrangement.geometry, arrangement.modules.front());
     const bool divide = measured.direction.nats_divide > measured.direction.nats_multiply;
-    std::vector<ProfiledModule> modules;
-    for (size_t m = 0; m < decoded.size(); ++m) {
+    std::vector<ProfiledModule> modules(decoded.size());
+    std::vector<double> dispersions(decoded.size());
+    for_each(decoded.size(), 0, [&](size_t m) {
       const PackedModule& module = arrangement.modules[m];
-      ProfiledModule profiled;
+      ProfiledModule& profiled = modules[m];
       profiled.id = module.id;
       profiled.rows = module.rows;
       profiled.cols = module.cols;
       if (arrangement.scale) profiled.row_scale = row_scales(module, *arrangement.scale, divide);
       profiled.profiles =
           profile(decoded[m], module.rows, module.cols, level_squared, profiled.row_scale);
-      modules.push_back(std::move(profiled));
-      measured.dispersion_nats += dispersion(module, decoded[m], level_squared);
-    }
+      dispersions[m] = dispersion(module, decoded[m], level_squared);
+    });
+    for (const double nats : dispersions) measured.dispersion_nats += nats;
     const auto pairs =
         pair_profiles(modules, context_.plain, context_.heads, arrangement.geometry.spec.law.axis);
     measured.alignment = measure_alignment(pairs, 0);
@@ -302,8 +330,12 @@ class Search {
       const PackedModule& module = arrangement.modules[m];
       const auto stored = module.stored.find("scale");
       if (stored == module.stored.end()) continue;
+      ByteCounts counts{};
+      add_byte_counts(decoded[m], counts);
       double sum = 0;
-      for (const uint8_t code : decoded[m]) sum += level_squared[code];
+      for (size_t code = 0; code < level_squared.size(); ++code) {
+        if (counts[code] > 0) sum += static_cast<double>(counts[code]) * level_squared[code];
+      }
       directions.push_back(judge_direction(to_floats(*stored->second),
                                            sum / static_cast<double>(decoded[m].size()),
                                            static_cast<double>(module.cols)));
@@ -318,7 +350,9 @@ class Search {
   }
 
   // Adds what all tables of an arrangement share, once for each direction of the scale.
-  void finish(size_t index, const Measured& measured, Hypothesis hypothesis) {
+  // The arrangement is the last one of the result.
+  void finish(const Measured& measured, Hypothesis hypothesis) {
+    const size_t index = result_.arrangements.size() - 1;
     hypothesis.add("alignment", measured.alignment.nats);
     hypothesis.add("overdispersion", measured.dispersion_nats);
     hypothesis.add("padding", measured.padding_nats);
@@ -365,6 +399,7 @@ class Search {
   const std::vector<const CodeGroup*>& groups_;
   const SearchContext& context_;
   FamilySearch result_;
+  std::vector<size_t> sample_;  // modules whose codes are weighed
   std::vector<CellFinding> cells_;
   std::vector<Fingerprint> seen_;
   std::vector<std::vector<ProfilePair>> tested_;  // parallel to result_.arrangements

@@ -38,6 +38,7 @@ struct FamilySearch {
   ZeroCodeFinding zero;
   std::vector<int> codes;             // in use
   std::vector<Alignment> alignments;  // parallel to arrangements, of the likeliest table
+  size_t weighed = 0;                 // modules whose codes the tests looked at; 0: all
   // What the best reading leaves unexplained or unconfirmed, in words; it is then ambiguous.
   std::vector<std::string> doubts;
   bool misfit = false;  // a doubt other than that of the order

@@ -245,6 +245,7 @@ class GeneralSearch {
     if (arrangement.modules.front().stored.contains("scale")) arrangement.scale = side.spec.scale;
     result_.arrangements.push_back(std::move(arrangement));
     result_.alignments.push_back(std::move(alignment));
+    result_.weighed = profiled.size();
     if (result_.code_counts.empty()) {
       result_.code_counts.assign(law.statistics.counts.begin(), law.statistics.counts.begin() + 16);
     }

@@ -1,5 +1,6 @@
 #include "inspect/overdispersion.h"
 
+#include <algorithm>
 #include <numeric>
 #include <vector>
 
@@ -31,14 +32,18 @@ double variance_ratio(std::vector<uint64_t> counts, double trials) {
 Dispersion measure_dispersion(std::span<const uint8_t> marked, int64_t rows, int64_t cols) {
   std::vector<uint64_t> row_counts(static_cast<size_t>(rows));
   std::vector<uint64_t> col_counts(static_cast<size_t>(cols));
+  const size_t width = col_counts.size();
+  std::vector<uint8_t> column_sums(width);  // of at most 255 rows; bytes add up many at a time
   for (size_t n = 0; n < row_counts.size(); ++n) {
-    const std::span<const uint8_t> row = marked.subspan(n * col_counts.size(), col_counts.size());
-    uint64_t count = 0;
-    for (size_t k = 0; k < row.size(); ++k) {
-      count += row[k];
-      col_counts[k] += row[k];
-    }
+    const uint8_t* const row = marked.data() + n * width;
+    uint32_t count = 0;
+    for (size_t k = 0; k < width; ++k) count += row[k];
     row_counts[n] = count;
+    for (size_t k = 0; k < width; ++k)
+      column_sums[k] = static_cast<uint8_t>(column_sums[k] + row[k]);
+    if (n % 255 != 254 && n + 1 != row_counts.size()) continue;
+    for (size_t k = 0; k < width; ++k) col_counts[k] += column_sums[k];
+    std::fill(column_sums.begin(), column_sums.end(), uint8_t{0});
   }
   Dispersion dispersion;
   dispersion.row_ratio = variance_ratio(row_counts, static_cast<double>(cols));

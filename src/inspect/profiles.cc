@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <string>
 
+#include "base/byte_counts.h"
+
 namespace trilith::inspect {
 namespace {
 
@@ -144,12 +146,13 @@ Profiles profile(std::span<const uint8_t> codes, int64_t rows, int64_t cols,
   for (size_t n = 0; n < static_cast<size_t>(rows); ++n) {
     const double scale = row_scale.empty() ? 1 : row_scale[n] * row_scale[n];
     const std::span<const uint8_t> row = codes.subspan(n * width, width);
+    ByteCounts counts{};
+    add_byte_counts(row, counts);
     double sum = 0;
-    for (size_t k = 0; k < width; ++k) {
-      const double energy = level_squared[row[k]];
-      sum += energy;
-      profiles.col_energy[k] += energy * scale;
+    for (size_t code = 0; code < level_squared.size(); ++code) {
+      if (counts[code] > 0) sum += static_cast<double>(counts[code]) * level_squared[code];
     }
+    for (size_t k = 0; k < width; ++k) profiles.col_energy[k] += level_squared[row[k]] * scale;
     profiles.row_codes[n] = sum / static_cast<double>(cols);
     profiles.row_energy[n] = profiles.row_codes[n] * scale;
   }
