@@ -31,13 +31,14 @@ test-cpp: build  ## the C++ tests alone
 test-python: build  ## the Python tests alone: oracles and end to end
 	@TRILITH_BUILD=$(CURDIR)/$(BUILD) TRILITH_PROGRAM=$(CURDIR)/$(BUILD)/trilith $(VENV_PYTHON) -m pytest -q
 
-bench: build  ## kernels against the machine's read rate, and the sample's tokens/s; JSON lines in build/bench
+bench: build  ## kernels and inspect's statistics against the read rate, and the sample's tokens/s; JSON lines in build/bench
 	@cmake --preset release -DTRILITH_BENCH=ON >/dev/null
-	@cmake --build $(BUILD) -j $(JOBS) --target kernels_bench
+	@cmake --build $(BUILD) -j $(JOBS) --target kernels_bench inspect_bench
 	@mkdir -p build/bench
 	@$(BUILD)/kernels_bench >build/bench/kernels.jsonl
+	@$(BUILD)/inspect_bench >build/bench/inspect.jsonl
 	@python3 tools/bench_model.py $(BUILD)/trilith models/sample >build/bench/model.jsonl
-	@echo "written: build/bench/kernels.jsonl build/bench/model.jsonl"
+	@echo "written: build/bench/kernels.jsonl build/bench/inspect.jsonl build/bench/model.jsonl"
 
 checks: setup-checks  ## format, includes, file rules, without building
 	@tools/check_format.sh

@@ -7,12 +7,12 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
-#include <ctime>
 #include <functional>
 #include <string>
 #include <vector>
 
 #include "base/json.h"
+#include "bench/rounds.h"
 #include "kernels/float_environment.h"
 #include "kernels/panels.h"
 #include "kernels/registry.h"
@@ -26,52 +26,8 @@ struct Case {
   int64_t n, k, m;
   int64_t bytes;  // weights read by one call
   std::function<void()> run;
-  std::vector<double> seconds;
-
-  double median() const {
-    std::vector<double> sorted = seconds;
-    std::sort(sorted.begin(), sorted.end());
-    return sorted[sorted.size() / 2];
-  }
-  double spread() const {  // half of the rounds lie within this share of the median
-    std::vector<double> sorted = seconds;
-    std::sort(sorted.begin(), sorted.end());
-    const size_t quarter = sorted.size() / 4;
-    return (sorted[sorted.size() - 1 - quarter] - sorted[quarter]) / median();
-  }
+  bench::Seconds seconds;
 };
-
-volatile uint64_t sink;
-
-void read_all(const uint8_t* bytes, int64_t count) {
-  uint64_t sums[8] = {};
-  const auto* words = reinterpret_cast<const uint64_t*>(bytes);
-  for (int64_t i = 0; i < count / 64; ++i) {
-    for (int64_t j = 0; j < 8; ++j) sums[j] += words[8 * i + j];
-  }
-  uint64_t total = 0;
-  for (const uint64_t sum : sums) total += sum;
-  sink = total;
-}
-
-// Of this thread: what other processes take does not count.
-double processor_seconds() {
-  timespec now{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
-}
-
-double time_of(const std::function<void()>& run) {
-  int64_t calls = 0;
-  const double start = processor_seconds();
-  double seconds = 0;
-  do {
-    run();
-    ++calls;
-    seconds = processor_seconds() - start;
-  } while (seconds < 2e-3);
-  return seconds / static_cast<double>(calls);
-}
 
 // One weight matrix as panels, its inputs and outputs.
 class Matrix {
@@ -95,7 +51,7 @@ class Matrix {
             k_,
             1,
             bytes(),
-            [this] { read_all(panels_.data.as<uint8_t>(), bytes()); },
+            [this] { bench::read_all(panels_.data.as<uint8_t>(), bytes()); },
             {}};
   }
   Case dot(const KernelSet& set, int64_t tokens) {
@@ -125,7 +81,7 @@ class Matrix {
 };
 
 void print(const Case& c, double probe_rate) {
-  const double seconds = c.median();
+  const double seconds = c.seconds.median();
   const double rate = static_cast<double>(c.bytes) / seconds;
   const bool is_probe = c.isa == "-";
   const double macs = is_probe ? 0.0 : static_cast<double>(c.n * c.k * c.m);
@@ -143,7 +99,7 @@ void print(const Case& c, double probe_rate) {
                                   {"probe", probe_rate * 1e-9},
                                   {"share", rate / probe_rate},
                                   {"median", seconds},
-                                  {"spread", c.spread()},
+                                  {"spread", c.seconds.spread()},
                                   {"cpu", cpu_features().name},
                                   {"compiler", __VERSION__}});
   fmt::print("{}\n", line.dump());
@@ -151,7 +107,7 @@ void print(const Case& c, double probe_rate) {
              "{:<11} {:<7} {:>6} x {:<6} m {:<3} {:>9.1f} us {:>8.1f} GMAC/s {:>7.2f} GB/s "
              "{:>5.0f} % of read, spread {:.0f} %\n",
              c.name, c.isa, c.n, c.k, c.m, seconds * 1e6, macs / seconds * 1e-9, rate * 1e-9,
-             100 * rate / probe_rate, 100 * c.spread());
+             100 * rate / probe_rate, 100 * c.seconds.spread());
 }
 
 void bench(int64_t n, int64_t k, int levels, int rounds) {
@@ -163,9 +119,9 @@ void bench(int64_t n, int64_t k, int levels, int rounds) {
     for (const int64_t tokens : {1, 2, 4, 16}) cases.push_back(matrix.dot(set, tokens));
   }
   for (int round = 0; round < rounds; ++round) {
-    for (Case& c : cases) c.seconds.push_back(time_of(c.run));
+    for (Case& c : cases) c.seconds.add(bench::time_of(c.run));
   }
-  const double probe_rate = static_cast<double>(cases[0].bytes) / cases[0].median();
+  const double probe_rate = static_cast<double>(cases[0].bytes) / cases[0].seconds.median();
   for (const Case& c : cases) print(c, probe_rate);
 }
 
@@ -173,7 +129,8 @@ void bench(int64_t n, int64_t k, int levels, int rounds) {
 }  // namespace trilith::kernels
 
 int main(int argc, char** argv) {
-  const int rounds = argc > 1 ? std::max(1, std::atoi(argv[1])) : 25;
+  const int rounds =
+      argc > 1 ? static_cast<int>(std::max(1L, std::strtol(argv[1], nullptr, 10))) : 25;
   const trilith::kernels::FloatEnvironment environment;
   trilith::kernels::bench(768, 256, 3, rounds);      // a layer of the sample model
   trilith::kernels::bench(2560, 2560, 3, rounds);    // BitNet 2B; second-level cache and beyond

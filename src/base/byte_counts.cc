@@ -9,7 +9,8 @@ namespace {
 constexpr size_t kLanes = 32;
 constexpr size_t kBlock = 255 * kLanes;  // no lane of 8 bits overflows
 constexpr size_t kTables = 4;
-constexpr size_t kFewest = 64;  // below, tables cost more than they save
+constexpr size_t kSpill = size_t{1} << 32;  // bytes until a table of 32 bits may overflow
+constexpr size_t kFewest = 64;              // below, tables cost more than they save
 
 // Counts in lanes of bytes, which vectorise; `bytes` below 4, at most kBlock of them.
 void count_small(const uint8_t* bytes, size_t count, ByteCounts& counts) {
@@ -45,9 +46,10 @@ class Tables {
       std::memcpy(&eight, bytes + i, 8);
       for (size_t j = 0; j < 8; ++j) ++tables_[j % kTables][(eight >> (8 * j)) & 255];
     }
-    for (; i < count; ++i) ++tables_[0][bytes[i]];
+    for (size_t lane = 0; i < count; ++i, ++lane) ++tables_[lane % kTables][bytes[i]];
     used_ = true;
   }
+  const auto& tables() const { return tables_; }
   void finish(ByteCounts& counts) const {
     if (!used_) return;
     for (const auto& table : tables_) {
@@ -73,7 +75,6 @@ void add_byte_counts(std::span<const uint8_t> bytes, ByteCounts& counts) {
     for (const uint8_t byte : bytes) ++counts[byte];
     return;
   }
-  constexpr size_t kSpill = size_t{1} << 32;  // no table of 32 bits overflows
   while (!bytes.empty()) {
     const auto part = bytes.first(std::min(bytes.size(), kSpill));
     Tables tables;
@@ -94,6 +95,18 @@ void add_byte_counts(std::span<const std::byte> bytes, ByteCounts& counts) {
   add_byte_counts(
       std::span<const uint8_t>(reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()),
       counts);
+}
+
+void add_lane_counts(std::span<const std::byte> bytes, LaneCounts& lanes) {
+  while (!bytes.empty()) {
+    const auto part = bytes.first(std::min(bytes.size(), kSpill));
+    Tables tables;
+    tables.add(reinterpret_cast<const uint8_t*>(part.data()), part.size());
+    for (size_t lane = 0; lane < kTables; ++lane) {
+      for (size_t byte = 0; byte < 256; ++byte) lanes[lane][byte] += tables.tables()[lane][byte];
+    }
+    bytes = bytes.subspan(part.size());
+  }
 }
 
 }  // namespace trilith

@@ -15,4 +15,8 @@ using ByteCounts = std::array<uint64_t, 256>;
 void add_byte_counts(std::span<const uint8_t> bytes, ByteCounts& counts);
 void add_byte_counts(std::span<const std::byte> bytes, ByteCounts& counts);
 
+// The same apart for each of the four bytes of a 32-bit word: bytes 0, 4, 8, … first.
+using LaneCounts = std::array<ByteCounts, 4>;
+void add_lane_counts(std::span<const std::byte> bytes, LaneCounts& lanes);
+
 }  // namespace trilith

@@ -118,6 +118,7 @@ class Writer {
                                                        claim.stored, claim.rows, claim.cols));
     }
     TRILITH_RETURN_IF_ERROR(check_reference(claim, matrix));
+    add_word_figures(claim.stored.at("codes"), claim.spec.bits, checked.module);
     if (claim.rows * claim.cols > kMostFigured) return {};
     add_figures(matrix, checked.module);
     if (!matrix.zeros.empty()) checked.module.row_zero_share.reset();  // of level 0 alone

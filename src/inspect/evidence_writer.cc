@@ -199,6 +199,7 @@ Result<ModuleSheet> describe_module(const PackedModule& module, const packing::P
   auto decoded = packing::decode(spec, tensors, module.rows, module.cols);
   if (!decoded.ok()) return std::move(decoded).error().with_tensor(module.name);
   add_figures(*decoded, sheet);
+  add_word_figures(*module.stored.at("codes"), spec.bits, sheet);
   sheet.example = work_example(*module.stored.at("codes"), module.rows, module.cols, spec, rival);
   if (rival != nullptr) sheet.example.runner_up = difference(spec, *rival);
   return sheet;

@@ -7,6 +7,8 @@
 #include "base/byte_counts.h"
 #include "base/rounded.h"
 #include "inspect/numbers.h"
+#include "inspect/overdispersion.h"
+#include "inspect/word_statistics.h"
 
 namespace trilith::inspect {
 
@@ -48,6 +50,29 @@ void add_figures(const packing::QuantMatrix& matrix, ModuleSheet& sheet) {
                    median(std::vector<double>(matrix.scales.begin(), matrix.scales.end())),
                    static_cast<double>(*high)};
   }
+}
+
+void add_word_figures(const TensorView& codes, int bits, ModuleSheet& sheet) {
+  if (codes.bytes.empty()) return;
+  const auto lines = static_cast<size_t>(codes.shape.size() < 2 ? 1 : codes.shape.front());
+  const size_t rows = lines > 0 && codes.bytes.size() % lines == 0 ? lines : 1;
+  const bool whole = bits == 1 || bits == 2 || bits == 4 || bits == 8;
+  const WordStatistics words = word_statistics(codes.bytes, rows, whole ? bits : 8);
+  const std::vector<double> slots = words.slot_entropy();
+  const auto [least, most] = std::minmax_element(slots.begin(), slots.end());
+  const auto ratio = [](const std::vector<uint32_t>& counts, size_t trials) {
+    return rounded(variance_ratio({counts.begin(), counts.end()}, static_cast<double>(trials)));
+  };
+  Evidence evidence;
+  evidence.field = "words";
+  evidence.test = "fields of the stored words";
+  evidence.numbers = Json::object({{"bits", words.bits},
+                                   {"entropy", rounded(words.entropy())},
+                                   {"slot_least", rounded(*least)},
+                                   {"slot_most", rounded(*most)},
+                                   {"row_ratio", ratio(words.rows, words.columns.size())},
+                                   {"column_ratio", ratio(words.columns, rows)}});
+  sheet.evidence.push_back(std::move(evidence));
 }
 
 }  // namespace trilith::inspect

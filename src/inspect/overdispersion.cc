@@ -7,9 +7,7 @@
 #include "inspect/numbers.h"
 
 namespace trilith::inspect {
-namespace {
 
-// Lines without a single mark, or of marks alone, are left out: that is padding read as weights.
 double variance_ratio(std::vector<uint64_t> counts, double trials) {
   std::erase_if(counts, [trials](uint64_t count) {
     return count == 0 || static_cast<double>(count) == trials;
@@ -26,8 +24,6 @@ double variance_ratio(std::vector<uint64_t> counts, double trials) {
   }
   return squares / (n - 1) / binomial;
 }
-
-}  // namespace
 
 Dispersion measure_dispersion(std::span<const uint8_t> marked, int64_t rows, int64_t cols) {
   std::vector<uint64_t> row_counts(static_cast<size_t>(rows));

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <span>
+#include <vector>
 
 namespace trilith::inspect {
 
@@ -13,6 +14,10 @@ struct Dispersion {
   double col_ratio = 1;
   double nats = 0;
 };
+
+// Variance of counts out of `trials` each over the binomial one. Lines without a single mark, or of
+// marks alone, are left out: that is padding read as weights.
+double variance_ratio(std::vector<uint64_t> counts, double trials);
 
 // `marked`: [rows, cols], 1 where a certain code (or any of certain codes) lies.
 Dispersion measure_dispersion(std::span<const uint8_t> marked, int64_t rows, int64_t cols);
