@@ -79,6 +79,13 @@ void GgufWriter::set_integers(std::string_view key, const std::vector<int32_t>& 
   for (const int32_t value : values) put(keys_, value);
 }
 
+void GgufWriter::set_floats(std::string_view key, const std::vector<float>& values) {
+  begin_key(key, id_of(GgufType::kArray));
+  put(keys_, id_of(GgufType::kF32));
+  put<uint64_t>(keys_, values.size());
+  for (const float value : values) put(keys_, value);
+}
+
 Status GgufWriter::declare(const std::string& name, uint32_t type, const Shape& shape,
                            uint64_t bytes) {
   TRILITH_CHECK(!header_done_);

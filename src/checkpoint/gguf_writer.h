@@ -26,6 +26,7 @@ class GgufWriter {
   void set_bool(std::string_view key, bool value);
   void set_strings(std::string_view key, const std::vector<std::string>& values);
   void set_integers(std::string_view key, const std::vector<int32_t>& values);
+  void set_floats(std::string_view key, const std::vector<float>& values);
 
   // `shape` slowest dimension first, as TensorView has it; `type` is a ggml type id and `bytes`
   // what the tensor takes in it. Refuses a name twice, and names longer than ggml's 63 bytes.

@@ -22,6 +22,7 @@ constexpr size_t kLargestPrompt = size_t{64} << 20;  // bytes, as the tokenizer 
 struct RunArguments {
   std::string model;
   std::string sheet;
+  std::string tokenizer;
   std::string prompt;
   std::string prompt_file;
   std::vector<int32_t> ids;
@@ -83,12 +84,14 @@ Result<std::string> read_prompt(const RunArguments& arguments) {
 }
 
 Result<std::vector<int32_t>> prompt_ids(const RunArguments& arguments,
-                                        const std::optional<text::Tokenizer>& tokenizer) {
+                                        const model::LoadedModel& model) {
   if (!arguments.ids.empty()) return arguments.ids;
+  const std::optional<text::Tokenizer>& tokenizer = model.tokenizer;
   if (!tokenizer) {
+    if (model.no_tokenizer) return Error(*model.no_tokenizer).with_file(arguments.model);
     return Error::unsupported("there is no tokenizer.json beside the weights")
         .with_file(arguments.model)
-        .with_hint("give token ids with --ids");
+        .with_hint("name one with --tokenizer, or give token ids with --ids");
   }
   TRILITH_ASSIGN_OR_RETURN(const std::string text, read_prompt(arguments));
   auto ids = tokenizer->encode(text);
@@ -156,6 +159,13 @@ engine::GenerateOptions generate_options(const RunArguments& arguments,
   return options;
 }
 
+model::OpenOptions open_options_of(const RunArguments& arguments) {
+  model::OpenOptions options =
+      open_options(arguments.sheet, {.threads = arguments.threads, .fingerprints = false});
+  options.tokenizer = arguments.tokenizer;
+  return options;
+}
+
 // The exit code, 0 or that of an interrupt.
 Result<int> run(const RunArguments& arguments) {
   const auto start = Clock::now();
@@ -169,10 +179,8 @@ Result<int> run(const RunArguments& arguments) {
   options.isa = set->name;
   TRILITH_RETURN_IF_ERROR(engine::check_sampling(sampling_of(arguments)));
   TRILITH_ASSIGN_OR_RETURN(model::LoadedModel loaded,
-                           open_model(arguments.model, arguments.sheet,
-                                      {.threads = arguments.threads, .fingerprints = false}));
-  TRILITH_ASSIGN_OR_RETURN(const std::vector<int32_t> prompt,
-                           prompt_ids(arguments, loaded.tokenizer));
+                           model::open_model(arguments.model, open_options_of(arguments)));
+  TRILITH_ASSIGN_OR_RETURN(const std::vector<int32_t> prompt, prompt_ids(arguments, loaded));
   TRILITH_ASSIGN_OR_RETURN(engine::Engine engine,
                            engine::Engine::create(std::move(loaded.weights), options));
   const double load_seconds = std::chrono::duration<double>(Clock::now() - start).count();
@@ -198,7 +206,8 @@ Result<int> run(const RunArguments& arguments) {
 void add_run_verb(CLI::App& app, Outcome& outcome) {
   CLI::App* verb = app.add_subcommand("run", "Continue a text with a model");
   auto a = std::make_shared<RunArguments>();
-  verb->add_option("model", a->model, "Directory, safetensors file or index")->required();
+  verb->add_option("model", a->model, "Directory, safetensors file or index, GGUF file")
+      ->required();
   CLI::Option_group* source = verb->add_option_group("Prompt", "One of");
   source->add_option("-p,--prompt", a->prompt, "The text to continue");
   source->add_option("--prompt-file", a->prompt_file, "Read the text from FILE (- = stdin)");
@@ -223,6 +232,8 @@ void add_run_verb(CLI::App& app, Outcome& outcome) {
                    "Activations of packed linears: a8, a16 or f32; default: as trained, else a16");
   verb->add_option("--threads", a->threads, "Threads; 0: one a processor")->capture_default_str();
   verb->add_option("--sheet", a->sheet, "Format sheet of the packed weights");
+  verb->add_option("--tokenizer", a->tokenizer,
+                   "tokenizer.json, or its folder, in place of the model's own");
   verb->add_option("--json", a->json_path, "Write ids, text and times to FILE (- = stdout)");
   verb->footer(examples({"trilith run models/sample -p 'Once upon a time' -n 80 --greedy",
                          "trilith run models/sample --ids 363,440 --temperature 0.7 --seed 3",

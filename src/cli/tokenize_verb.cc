@@ -6,6 +6,7 @@
 
 #include "base/output_file.h"
 #include "cli/verb.h"
+#include "model/load_tokenizer.h"
 #include "text/tokenizer.h"
 
 namespace trilith::cli {
@@ -59,10 +60,20 @@ Result<Json> process_line(const text::Tokenizer& tokenizer, const std::string& l
   return Json::array(ids);
 }
 
-Status run_tokenize(const TokenizeArguments& arguments) {
-  std::string path = arguments.model;
+Result<text::Tokenizer> tokenizer_of(std::string path) {
+  if (path.ends_with(".gguf")) {
+    TRILITH_ASSIGN_OR_RETURN(const auto checkpoint, checkpoint::Checkpoint::open(path));
+    auto loaded = model::load_tokenizer(checkpoint);
+    if (!loaded.ok()) return std::move(loaded).error().with_file(path);
+    if (*loaded) return std::move((*loaded)->tokenizer);
+    return Error::unsupported("the file has no vocabulary").with_file(path);
+  }
   if (std::filesystem::is_directory(path)) path += "/tokenizer.json";
-  TRILITH_ASSIGN_OR_RETURN(const text::Tokenizer tokenizer, text::Tokenizer::from_file(path));
+  return text::Tokenizer::from_file(path);
+}
+
+Status run_tokenize(const TokenizeArguments& arguments) {
+  TRILITH_ASSIGN_OR_RETURN(const text::Tokenizer tokenizer, tokenizer_of(arguments.model));
   std::ifstream opened;
   if (arguments.file != "-") {
     opened.open(arguments.file);
@@ -95,7 +106,8 @@ Status run_tokenize(const TokenizeArguments& arguments) {
 void add_tokenize_verb(CLI::App& app, Outcome& outcome) {
   CLI::App* verb = app.add_subcommand("tokenize", "Turn lines of text into token ids, or back");
   auto arguments = std::make_shared<TokenizeArguments>();
-  verb->add_option("model", arguments->model, "Model directory or tokenizer.json")->required();
+  verb->add_option("model", arguments->model, "Model directory, tokenizer.json or GGUF file")
+      ->required();
   verb->add_option("--file", arguments->file, "Read lines from FILE instead of stdin (- = stdin)");
   verb->add_flag("--json-lines", arguments->json_lines,
                  "Each line is a JSON string (so that a text can hold line breaks)");

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "model/load_tokenizer.h"
 #include "model/weights.h"
 #include "reference/reference.h"
 
@@ -30,9 +31,14 @@ Result<Probe> Probe::create(const checkpoint::Checkpoint& checkpoint, std::strin
   TRILITH_ASSIGN_OR_RETURN(
       model::ModelSpec spec,
       model::model_spec_from_config(checkpoint.config(), checkpoint.generation_config()));
-  TRILITH_ASSIGN_OR_RETURN(const text::Tokenizer tokenizer,
-                           text::Tokenizer::from_file(checkpoint.folder() + "/tokenizer.json"));
-  TRILITH_ASSIGN_OR_RETURN(std::vector<int32_t> ids, tokenizer.encode(text));
+  TRILITH_ASSIGN_OR_RETURN(const auto loaded, model::load_tokenizer(checkpoint));
+  if (!loaded) {
+    return Error::unsupported("there is no tokenizer to probe with").with_file(checkpoint.folder());
+  }
+  TRILITH_ASSIGN_OR_RETURN(std::vector<int32_t> ids, loaded->tokenizer.encode(text));
+  for (const int32_t id : ids) {
+    if (id >= spec.vocab_size) return Error::damaged("the tokenizer has ids the model does not");
+  }
   if (ids.size() > kProbeTokens) ids.resize(kProbeTokens);
   if (ids.size() < 2) return Error::usage("the probe text has fewer than two tokens");
   return Probe(checkpoint, std::move(spec), std::move(ids));

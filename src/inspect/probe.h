@@ -24,8 +24,9 @@ constexpr size_t kProbeTokens = 32;
 
 class Probe {
  public:
-  // Needs a tokenizer.json in the checkpoint's folder and a config of a known architecture; the
-  // error says what is missing. `checkpoint` must outlive the probe.
+  // Needs a tokenizer (in a GGUF file's keys, or a tokenizer.json in the checkpoint's folder) and a
+  // config of a known architecture; the error says what is missing. `checkpoint` must outlive the
+  // probe.
   static Result<Probe> create(const checkpoint::Checkpoint& checkpoint, std::string_view text);
 
   // Mean loss in nats a token.

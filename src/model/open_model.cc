@@ -3,13 +3,11 @@
 #include <fmt/format.h>
 
 #include <filesystem>
-#include <span>
 
 #include "base/log.h"
-#include "base/mapped_file.h"
-#include "base/sha256.h"
 #include "model/announced_format.h"
-#include "model/embedded_tokenizer.h"
+#include "model/gguf_format.h"
+#include "model/load_tokenizer.h"
 
 namespace trilith::model {
 namespace {
@@ -21,27 +19,22 @@ bool exists(const std::string& path) {
   return fs::exists(path, ignored);
 }
 
-Status load_tokenizer(LoadedModel& model) {
-  auto embedded = embedded_tokenizer(model.checkpoint);
-  if (!embedded.ok()) {
+Status find_tokenizer(LoadedModel& model, const std::string& named) {
+  auto found = load_tokenizer(model.checkpoint, named);
+  if (!found.ok()) {
+    if (!is_gguf(model.checkpoint) || !named.empty()) return std::move(found).error();
     // Ids can be given in place of text.
-    log_warning("no tokenizer: " + embedded.error().to_string());
+    log_warning("no tokenizer: " + found.error().to_string());
+    model.no_tokenizer = std::move(found).error();
     return {};
   }
-  if (*embedded) {
-    const std::string text = (*embedded)->dump();
-    model.tokenizer_sha256 = sha256_hex(std::as_bytes(std::span(text)));
-    TRILITH_ASSIGN_OR_RETURN(model.tokenizer, text::Tokenizer::from_json(**embedded));
-    return {};
-  }
-  const std::string path = (fs::path(model.checkpoint.folder()) / "tokenizer.json").string();
-  if (!exists(path)) return {};
-  TRILITH_ASSIGN_OR_RETURN(const MappedFile file, MappedFile::open(path));
-  model.tokenizer_sha256 = sha256_hex(file.bytes());
-  TRILITH_ASSIGN_OR_RETURN(model.tokenizer, text::Tokenizer::from_file(path));
+  if (!*found) return {};
+  model.tokenizer = std::move((*found)->tokenizer);
+  model.tokenizer_sha256 = std::move((*found)->sha256);
   if (model.tokenizer->vocab_size() > model.spec.vocab_size) {
     log_warning(fmt::format("{}: the tokenizer has {} ids, the model {}; the ids above are refused",
-                            path, model.tokenizer->vocab_size(), model.spec.vocab_size));
+                            model.checkpoint.folder(), model.tokenizer->vocab_size(),
+                            model.spec.vocab_size));
   }
   return {};
 }
@@ -102,7 +95,7 @@ Result<LoadedModel> open_model(const std::string& path, const OpenOptions& optio
   if (model.sheet.activation == Json("dynamic-token")) model.spec.int8_activations = true;
   TRILITH_ASSIGN_OR_RETURN(model.weights,
                            load_weights(model.checkpoint, model.spec, model.sheet, options.load));
-  TRILITH_RETURN_IF_ERROR(load_tokenizer(model));
+  TRILITH_RETURN_IF_ERROR(find_tokenizer(model, options.tokenizer));
   return model;
 }
 

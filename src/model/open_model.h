@@ -29,8 +29,9 @@ using InspectFunction =
     std::function<Result<FormatSheet>(const checkpoint::Checkpoint&, const ModelSpec&)>;
 
 struct OpenOptions {
-  std::string sheet;        // path; empty: none named
-  InspectFunction inspect;  // empty: ambiguous formats are refused
+  std::string sheet;           // path; empty: none named
+  std::string tokenizer = {};  // path; empty: that of the model
+  InspectFunction inspect;     // empty: ambiguous formats are refused
   LoadOptions load;
 };
 
@@ -40,7 +41,8 @@ struct LoadedModel {
   FormatSheet sheet;
   SheetOrigin origin = SheetOrigin::kAnnounced;
   Weights weights;
-  std::optional<text::Tokenizer> tokenizer;  // none when there is no tokenizer.json
+  std::optional<text::Tokenizer> tokenizer;  // none when the model has none that is read
+  std::optional<Error> no_tokenizer;         // why, where a GGUF file has one that is not
   std::string tokenizer_sha256;              // of tokenizer.json, or empty
 };
 

@@ -56,8 +56,7 @@ Status BpeModel::read_options(const Json& json) {
     if (!dropout) return wrong_type("dropout", "a number", json["dropout"]);
     if (*dropout != 0) return not_implemented("dropout");
   }
-  TRILITH_ASSIGN_OR_RETURN(const bool byte_fallback, bool_field(json, "byte_fallback", false));
-  if (byte_fallback) return not_implemented("byte_fallback");
+  TRILITH_RETURN_IF_ERROR(read_byte_fallback(json));
   TRILITH_ASSIGN_OR_RETURN(fuse_unknown_, bool_field(json, "fuse_unk", false));
   TRILITH_ASSIGN_OR_RETURN(ignore_merges_, bool_field(json, "ignore_merges", false));
   if (!json["unk_token"].is_null()) {
@@ -68,6 +67,18 @@ Status BpeModel::read_options(const Json& json) {
                  fmt::format("the unknown token '{}' is not in the vocabulary", *unknown))
           .with_hint("add it to model.vocab or set unk_token to null");
     }
+  }
+  return {};
+}
+
+Status BpeModel::read_byte_fallback(const Json& json) {
+  TRILITH_ASSIGN_OR_RETURN(byte_fallback_, bool_field(json, "byte_fallback", false));
+  if (!byte_fallback_) return {};
+  for (size_t byte = 0; byte < id_of_byte_.size(); ++byte) {
+    const std::string token = fmt::format("<0x{:02X}>", byte);
+    const auto id = token_to_id(token);
+    if (!id) return not_implemented(fmt::format("byte_fallback without the token {}", token));
+    id_of_byte_[byte] = *id;
   }
   return {};
 }
@@ -115,8 +126,21 @@ Status BpeModel::read_merges(const Json& json) {
   const Json::Array* merges = json["merges"].as_array();
   if (merges == nullptr) return wrong_type("model.merges", "an array", json["merges"]);
   merges_.reserve(merges->size());
-  size_t rank = 0;
+  const Json::Array* const ranks = json["merge_ranks"].as_array();
+  if (!json["merge_ranks"].is_null() && (ranks == nullptr || ranks->size() != merges->size())) {
+    return wrong_type("model.merge_ranks", "an integer for each merge", json["merge_ranks"]);
+  }
+  size_t number = 0;
   for (const Json& merge : *merges) {
+    size_t rank = number;
+    if (ranks != nullptr) {
+      const auto given = (*ranks)[number].as_integer();
+      if (!given || *given < 0 || *given > static_cast<int64_t>(number)) {
+        return wrong_type(fmt::format("model.merge_ranks[{}]", number),
+                          "an integer, at most its place", (*ranks)[number]);
+      }
+      rank = static_cast<size_t>(*given);
+    }
     if (const std::string* line = merge.as_string()) {
       if (line->starts_with("#version")) continue;
       const size_t space = line->find(' ');
@@ -134,7 +158,7 @@ Status BpeModel::read_merges(const Json& json) {
       }
       TRILITH_RETURN_IF_ERROR(add_merge(*(*pair)[0].as_string(), *(*pair)[1].as_string(), rank));
     }
-    ++rank;
+    ++number;
   }
   return {};
 }
@@ -168,6 +192,11 @@ void BpeRun::encode(std::string_view piece, std::vector<int32_t>& ids) {
   }
 }
 
+void BpeRun::push_symbol(int32_t id) {
+  const auto position = static_cast<int32_t>(symbols_.size());
+  symbols_.push_back({id, position - 1, position + 1});
+}
+
 void BpeRun::split_into_characters(std::string_view piece) {
   symbols_.clear();
   bool after_unknown = false;
@@ -177,14 +206,20 @@ void BpeRun::split_into_characters(std::string_view piece) {
     int32_t id = c < model_->id_of_character_.size()
                      ? model_->id_of_character_[c]
                      : model_->token_to_id(piece.substr(begin, offset - begin)).value_or(-1);
+    if (id < 0 && model_->byte_fallback_) {
+      for (const char byte : piece.substr(begin, offset - begin)) {
+        push_symbol(model_->id_of_byte_[static_cast<uint8_t>(byte)]);
+      }
+      after_unknown = false;
+      continue;
+    }
     const bool unknown = id < 0;
     if (unknown) {
       if (!model_->unknown_ || (model_->fuse_unknown_ && after_unknown)) continue;
       id = *model_->unknown_;
     }
     after_unknown = unknown;
-    const auto position = static_cast<int32_t>(symbols_.size());
-    symbols_.push_back({id, position - 1, position + 1});
+    push_symbol(id);
   }
   if (!symbols_.empty()) symbols_.back().next = -1;
 }

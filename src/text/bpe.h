@@ -1,7 +1,9 @@
 // Byte-pair encoding of one piece: characters are joined pair by pair, the pair with the lowest
-// rank first and of equal ranks the leftmost, until no pair is in the merge table. With a heap over
-// a linked list this takes O(n log n) for a piece of n characters. Immutable after load; a BpeRun
-// holds one thread's scratch memory.
+// rank first and of equal ranks the leftmost, until no pair is in the merge table. Ranks are the
+// order of "merges", or "merge_ranks" beside it, this project's addition: in SentencePiece models
+// the score of the result ranks a merge, so that all ways to make one token are equal. With a heap
+// over a linked list this takes O(n log n) for a piece of n characters. Immutable after load; a
+// BpeRun holds one thread's scratch memory.
 #pragma once
 
 #include <array>
@@ -76,6 +78,7 @@ class BpeModel {
 
   Status read_options(const Json& json);
   Status read_vocabulary(const Json& json);
+  Status read_byte_fallback(const Json& json);
   Status read_merges(const Json& json);
   Status add_merge(const std::string& left, const std::string& right, size_t rank);
 
@@ -85,14 +88,16 @@ class BpeModel {
   MergeTable merges_;
   std::optional<int32_t> unknown_;
   bool fuse_unknown_ = false;
+  bool byte_fallback_ = false;
+  std::array<int32_t, 256> id_of_byte_{};  // of "<0x00>" …, for byte_fallback_
   bool ignore_merges_ = false;
 };
 
 class BpeRun {
  public:
   explicit BpeRun(const BpeModel& model) : model_(&model) {}
-  // Appends the ids of `piece`. A character without a token becomes the unknown token, or nothing
-  // when there is none.
+  // Appends the ids of `piece`. A character without a token becomes those of its bytes, the unknown
+  // token, or nothing, as far as the model has them.
   void encode(std::string_view piece, std::vector<int32_t>& ids);
 
  private:
@@ -111,6 +116,7 @@ class BpeRun {
   };
   static constexpr int32_t kRemoved = -1;
 
+  void push_symbol(int32_t id);
   void split_into_characters(std::string_view piece);
   void push_candidate(int32_t position, int32_t next);
   void merge_all();

@@ -8,7 +8,7 @@
 #include "base/utf8.h"
 #include "text/added_tokens.h"
 #include "text/bpe.h"
-#include "text/byte_level.h"
+#include "text/decoder.h"
 #include "text/json_fields.h"
 #include "text/limits.h"
 #include "text/normalizer.h"
@@ -24,28 +24,6 @@ struct Output {
   bool special = false;
 };
 
-// ByteLevel, alone or first in a Sequence with Fuse, which has nothing left to do behind it.
-Status check_decoder(const Json& json, int depth) {
-  if (json.is_null()) {
-    return not_implemented("no decoder (Hugging Face then puts a blank between all tokens)");
-  }
-  TRILITH_ASSIGN_OR_RETURN(const std::string* const type, type_of(json, "decoder"));
-  if (*type == "ByteLevel") return {};
-  if (*type != "Sequence") return not_implemented(fmt::format("the decoder '{}'", *type));
-  TRILITH_ASSIGN_OR_RETURN(const Json::Array* const items, array_field(json, "decoders"));
-  if (items->empty() || depth == kMaxSequenceDepth) {
-    return not_implemented("an empty or deeply nested decoder sequence");
-  }
-  TRILITH_RETURN_IF_ERROR(check_decoder(items->front(), depth + 1));
-  for (size_t i = 1; i < items->size(); ++i) {
-    TRILITH_ASSIGN_OR_RETURN(const std::string* const next, type_of((*items)[i], "decoder"));
-    if (*next != "Fuse") {
-      return not_implemented(fmt::format("the decoder '{}' behind another", *next));
-    }
-  }
-  return {};
-}
-
 }  // namespace
 
 struct Tokenizer::Impl {
@@ -54,6 +32,7 @@ struct Tokenizer::Impl {
   PreTokenizer pre_tokenizer;
   AddedTokens added;
   PostProcessor post_processor;
+  Decoder decoder;
   std::vector<Output> outputs;  // by id
   std::unordered_map<std::string, int32_t> added_by_content;
 };
@@ -75,7 +54,7 @@ Result<Tokenizer> Tokenizer::from_json(const Json& json) {
                            PreTokenizer::from_json(json["pre_tokenizer"]));
   TRILITH_ASSIGN_OR_RETURN(AddedTokens added,
                            AddedTokens::from_json(json["added_tokens"], model, normalizer));
-  TRILITH_RETURN_IF_ERROR(check_decoder(json["decoder"], 0));
+  TRILITH_ASSIGN_OR_RETURN(Decoder decoder, Decoder::from_json(json["decoder"]));
 
   size_t size = model.tokens().size();
   for (const AddedToken& token : added.tokens()) {
@@ -96,11 +75,12 @@ Result<Tokenizer> Tokenizer::from_json(const Json& json) {
   std::vector<Output> outputs;
   outputs.reserve(size);
   for (const std::string_view form : forms) {
-    outputs.push_back({from_byte_alphabet(form), added.is_special(form)});
+    outputs.push_back({decoder.bytes_of(form), added.is_special(form)});
   }
   return Tokenizer(std::make_unique<const Impl>(
       Impl{std::move(model), std::move(normalizer), std::move(pre_tokenizer), std::move(added),
-           std::move(post_processor), std::move(outputs), std::move(added_by_content)}));
+           std::move(post_processor), std::move(decoder), std::move(outputs),
+           std::move(added_by_content)}));
 }
 
 Result<Tokenizer> Tokenizer::from_file(const std::string& path) {
@@ -166,7 +146,7 @@ Result<std::string> Tokenizer::decode(const std::vector<int32_t>& ids, bool skip
   std::string text;
   text.reserve(bytes.size());
   append_lossy_utf8(text, bytes);
-  return text;
+  return impl_->decoder.without_prefix(std::move(text));
 }
 
 int32_t Tokenizer::vocab_size() const { return static_cast<int32_t>(impl_->outputs.size()); }

@@ -1,5 +1,6 @@
-// Tokenizer: Hugging Face tokenizer.json, byte-level BPE. Text in, ids out, and back; the same ids
-// as the `tokenizers` library. Immutable after load; safe to share between threads.
+// Tokenizer: Hugging Face tokenizer.json, BPE over bytes or over characters with bytes to fall back
+// on. Text in, ids out, and back; the same ids as the `tokenizers` library. Immutable after load;
+// safe to share between threads.
 #pragma once
 
 #include <cstdint>
@@ -32,7 +33,8 @@ class Tokenizer {
 
   // Refuses text that is not UTF-8 (with the offset) and text above 64 MiB.
   Result<std::vector<int32_t>> encode(std::string_view text, const EncodeOptions& = {}) const;
-  // Bytes that are not UTF-8 become U+FFFD. Ids out of range are refused.
+  // Bytes that are not UTF-8 become U+FFFD. The blank that encoding puts before a text is taken
+  // off, where the tokenizer says so. Ids out of range are refused.
   Result<std::string> decode(const std::vector<int32_t>& ids, bool skip_special = true) const;
 
   int32_t vocab_size() const;  // largest id + 1
@@ -48,8 +50,8 @@ class Tokenizer {
 };
 
 // Text as it arrives: push() returns what became complete with this token, and never splits a UTF-8
-// sequence. finish() returns the rest, with U+FFFD for an incomplete tail. The tokenizer must
-// outlive it. Not thread-safe.
+// sequence. What it gives continues a text, so that a blank at its begin stays. finish() returns
+// the rest, with U+FFFD for an incomplete tail. The tokenizer must outlive it. Not thread-safe.
 class StreamingDetokenizer {
  public:
   explicit StreamingDetokenizer(const Tokenizer& tokenizer, bool skip_special = true);

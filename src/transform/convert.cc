@@ -236,7 +236,8 @@ class Conversion {
       return false;
     }
     if (!*tokenizer) return false;
-    TRILITH_RETURN_IF_ERROR(folder.write_json("tokenizer.json", **tokenizer));
+    TRILITH_RETURN_IF_ERROR(
+        folder.write_json("tokenizer.json", model::for_other_readers(**tokenizer)));
     report_.side_files.emplace_back("tokenizer.json");
     return true;
   }

@@ -8,6 +8,8 @@
 
 #include "base/check.h"
 #include "checkpoint/gguf_model.h"
+#include "model/embedded_tokenizer.h"
+#include "model/gguf_pre_tokenizer.h"
 
 namespace trilith::transform {
 namespace {
@@ -95,32 +97,60 @@ std::optional<Vocabulary> byte_level_vocabulary(const Json& tokenizer, int64_t s
   return vocabulary;
 }
 
+// That of the source: in the keys of a GGUF file, or beside the weights.
+Result<Json> tokenizer_of(const Source& source) {
+  TRILITH_ASSIGN_OR_RETURN(std::optional<Json> embedded,
+                           model::embedded_tokenizer(source.checkpoint));
+  if (embedded) return std::move(*embedded);
+  return source.checkpoint.side_json("tokenizer.json");
+}
+
+// The id of the token that begins every text; nothing where none is added.
+std::optional<int64_t> begin_of(const Json& processor) {
+  if (const Json::Array* const steps = processor["processors"].as_array()) {
+    for (const Json& step : *steps) {
+      if (const auto id = begin_of(step)) return id;
+    }
+  }
+  const Json::Array* const single = processor["single"].as_array();
+  if (single == nullptr || single->empty()) return std::nullopt;
+  const std::string* const name = single->front()["SpecialToken"]["id"].as_string();
+  if (name == nullptr) return std::nullopt;
+  const Json::Array* const ids = processor["special_tokens"][*name]["ids"].as_array();
+  return ids != nullptr && ids->size() == 1 ? ids->front().as_integer() : std::nullopt;
+}
+
 Status set_tokenizer(GgufWriter& writer, const Source& source, std::vector<std::string>& notes) {
-  auto json = source.checkpoint.side_json("tokenizer.json");
+  auto json = tokenizer_of(source);
   const auto vocabulary =
       json.ok() ? byte_level_vocabulary(*json, source.spec.vocab_size) : std::nullopt;
   if (!vocabulary) {
-    notes.emplace_back("the file has no tokenizer: tokenizer.json is absent or no byte-level BPE");
+    notes.emplace_back(
+        "the file has no tokenizer: that of the source is absent or no byte-level BPE");
     return {};
   }
+  const std::string_view name = model::gguf_pre_tokenizer_name(*json);
   writer.set_string("tokenizer.ggml.model", "gpt2");
   // How text is split before merging cannot be told from the pattern in general; llama.cpp keeps a
-  // list of named ones, of which this is GPT-2's.
-  writer.set_string("tokenizer.ggml.pre", "gpt-2");
+  // list of named ones.
+  writer.set_string("tokenizer.ggml.pre", name.empty() ? "gpt-2" : name);
   writer.set_strings("tokenizer.ggml.tokens", vocabulary->tokens);
   writer.set_integers("tokenizer.ggml.token_type", vocabulary->types);
   writer.set_strings("tokenizer.ggml.merges", vocabulary->merges);
-  if (!source.spec.bos_token_ids.empty()) {
+  const std::optional<int64_t> begin = begin_of((*json)["post_processor"]);
+  if (begin && *begin >= 0 && *begin < source.spec.vocab_size) {
+    writer.set_u32("tokenizer.ggml.bos_token_id", u32(*begin));
+  } else if (!source.spec.bos_token_ids.empty()) {
     writer.set_u32("tokenizer.ggml.bos_token_id", u32(source.spec.bos_token_ids.front()));
   }
   if (!source.spec.eos_token_ids.empty()) {
     writer.set_u32("tokenizer.ggml.eos_token_id", u32(source.spec.eos_token_ids.front()));
   }
-  writer.set_bool("tokenizer.ggml.add_bos_token", false);
-  if ((*json)["pre_tokenizer"]["type"] != Json("ByteLevel")) {
+  writer.set_bool("tokenizer.ggml.add_bos_token", begin.has_value());
+  if (name.empty()) {
     notes.emplace_back(
-        "the tokenizer splits text otherwise than GPT-2's, which is what the file says: texts may "
-        "become other tokens");
+        "the tokenizer splits text in a way that has no name in a GGUF file, which says GPT-2's: "
+        "texts may become other tokens");
   }
   return {};
 }

@@ -5,6 +5,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "checkpoint/gguf_writer.h"
 #include "support/temp_folder.h"
 #include "text/tokenizer.h"
@@ -22,6 +24,7 @@ struct Vocabulary {
   std::vector<int32_t> types;
   std::vector<std::string> merges{"a b", "1 2", "ab 12"};
   bool has_merges = true;
+  std::vector<float> scores;
   std::optional<bool> add_bos;
   std::optional<uint32_t> bos;
 
@@ -49,6 +52,7 @@ class Embedded : public testing::Test {
       writer.set_integers("tokenizer.ggml.token_type", vocabulary.types);
     }
     if (vocabulary.has_merges) writer.set_strings("tokenizer.ggml.merges", vocabulary.merges);
+    if (!vocabulary.scores.empty()) writer.set_floats("tokenizer.ggml.scores", vocabulary.scores);
     if (vocabulary.add_bos) writer.set_bool("tokenizer.ggml.add_bos_token", *vocabulary.add_bos);
     if (vocabulary.bos) writer.set_u32("tokenizer.ggml.bos_token_id", *vocabulary.bos);
     const std::vector<float> values(32);
@@ -102,6 +106,30 @@ TEST_F(Embedded, ControlTokensAreReadWholeAndTheFirstIsAddedWhereAsked) {
   EXPECT_EQ(encode(vocabulary, "ab"), (std::vector<int32_t>{8, 5}));
 }
 
+// "ab" has two ways to come about in "aab": the pieces' scores, not their order, say what joins.
+TEST_F(Embedded, ScoresOfPiecesSayWhatJoinsFirst) {
+  Vocabulary vocabulary;
+  vocabulary.model = "llama";
+  vocabulary.tokens = {"<unk>", "<s>", "\u2581", "a", "b", "\u2581a", "ab", "aa", "\u2581ab"};
+  vocabulary.types = {2, 3, 1, 1, 1, 1, 1, 1, 1};
+  vocabulary.bos = 1;
+  vocabulary.scores = {0, 0, -9, -9, -9, -3, -1, -2, -4};
+  EXPECT_EQ(encode(vocabulary, "aab"), (std::vector<int32_t>{1, 5, 6}));
+  vocabulary.scores[7] = -0.5F;
+  EXPECT_EQ(encode(vocabulary, "aab"), (std::vector<int32_t>{1, 2, 7, 4}));
+  vocabulary.types[7] = 4;  // user-defined: taken whole, the text on either side by itself
+  EXPECT_EQ(encode(vocabulary, "aab"), (std::vector<int32_t>{1, 7, 2, 4}));
+  vocabulary.types[7] = 5;  // unused: joins nothing
+  EXPECT_EQ(encode(vocabulary, "aab"), (std::vector<int32_t>{1, 5, 6}));
+  EXPECT_EQ(encode(vocabulary, "axyb"), (std::vector<int32_t>{1, 5, 0, 4}));
+  vocabulary.add_bos = false;
+  EXPECT_EQ(encode(vocabulary, "<unk>"), (std::vector<int32_t>{0}));
+  vocabulary.scores.pop_back();
+  EXPECT_THAT(refusal(vocabulary), HasSubstr("9 numbers"));
+  vocabulary.scores.push_back(std::nanf(""));
+  EXPECT_THAT(refusal(vocabulary), HasSubstr("score nan"));
+}
+
 TEST_F(Embedded, AFileWithoutAVocabularyHasNoTokenizer) {
   Vocabulary vocabulary;
   vocabulary.tokens.clear();
@@ -112,10 +140,10 @@ TEST_F(Embedded, AFileWithoutAVocabularyHasNoTokenizer) {
 
 TEST_F(Embedded, OtherKindsAreRefusedByName) {
   Vocabulary vocabulary;
-  vocabulary.model = "llama";
-  EXPECT_THAT(refusal(vocabulary), HasSubstr("found llama"));
+  vocabulary.model = "t5";
+  EXPECT_THAT(refusal(vocabulary), HasSubstr("found t5"));
   vocabulary.model = "gpt2";
-  for (const char* pre : {"deepseek-coder", ""}) {
+  for (const char* pre : {"deepseek-llm", ""}) {
     vocabulary.pre = pre;
     EXPECT_THAT(refusal(vocabulary), HasSubstr("way of splitting"));
   }
