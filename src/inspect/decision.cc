@@ -49,9 +49,11 @@ std::string decisive_test(const Hypothesis& best, const Hypothesis& rival,
   return test;
 }
 
-// What `best` is ahead by convention alone: that orders readings, and settles nothing.
-double convention_lead(const Hypothesis& best, const Hypothesis& rival) {
-  return best.nats_of("order convention") - rival.nats_of("order convention");
+// What `best` is ahead by convention and by luck: that orders readings, and settles nothing.
+double idle_lead(const Hypothesis& best, const Hypothesis& rival) {
+  const double aligned = best.nats_of("alignment") - rival.nats_of("alignment");
+  return best.nats_of("order convention") - rival.nats_of("order convention") +
+         std::clamp(aligned, 0.0, best.order_luck);
 }
 
 }  // namespace
@@ -92,6 +94,22 @@ void rank(std::vector<Reading>& readings, const std::optional<ProbeScale>& probe
   });
 }
 
+void level_orders(std::vector<Reading>& readings) {
+  if (readings.empty()) return;
+  const packing::PackingSpec& best = readings.front().hypothesis.spec;
+  const auto along = [&best](const Reading& reading) {
+    const packing::PackingSpec& spec = reading.hypothesis.spec;
+    return spec.orient == best.orient && spec.law.axis == best.law.axis &&
+           spec.law.unit == best.law.unit && spec.scale.index == best.scale.index;
+  };
+  const double most = readings.front().hypothesis.nats_of("alignment");
+  for (Reading& reading : readings) {
+    if (along(reading))
+      reading.hypothesis.add("alignment", most - reading.hypothesis.nats_of("alignment"));
+  }
+  rank(readings, std::nullopt);
+}
+
 bool FieldLead::settled() const { return rival == nullptr || lead >= kDecisive; }
 
 std::vector<FieldLead> field_leads(const std::vector<Reading>& readings,
@@ -113,7 +131,7 @@ std::vector<FieldLead> field_leads(const std::vector<Reading>& readings,
       lead.rival = &readings[i + 1];
       lead.rival_value = other != nullptr ? *other : Json();
       lead.lead = total_nats(best, probe) - total_nats(lead.rival->hypothesis, probe) -
-                  convention_lead(best, lead.rival->hypothesis);
+                  idle_lead(best, lead.rival->hypothesis);
       lead.decisive_test = decisive_test(best, lead.rival->hypothesis, probe);
       break;
     }
@@ -128,7 +146,7 @@ std::vector<const Reading*> open_rivals(const std::vector<Reading>& readings,
   for (size_t i = 1; i < readings.size(); ++i) {
     const double lead = total_nats(readings.front().hypothesis, probe) -
                         total_nats(readings[i].hypothesis, probe) -
-                        convention_lead(readings.front().hypothesis, readings[i].hypothesis);
+                        idle_lead(readings.front().hypothesis, readings[i].hypothesis);
     if (lead < kDecisive) open.push_back(&readings[i]);
   }
   return open;

@@ -21,6 +21,10 @@ struct ProbeScale {
 // first, and stops once a reading is found under which the text is well predicted).
 double total_nats(const Hypothesis& hypothesis, const std::optional<ProbeScale>& probe);
 
+// Where no order along the packed axis stands out, what alignment gives one order over another is
+// luck: readings along the axis of the best one get as much as it has, and convention orders them.
+void level_orders(std::vector<Reading>& readings);
+
 // Orders readings by total_nats, best first; equal ones keep their order.
 void rank(std::vector<Reading>& readings, const std::optional<ProbeScale>& probe);
 

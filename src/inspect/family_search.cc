@@ -9,6 +9,7 @@
 #include "base/byte_counts.h"
 #include "base/fingerprint.h"
 #include "inspect/code_tables.h"
+#include "inspect/decision.h"
 #include "inspect/law_space.h"
 #include "inspect/module_sample.h"
 #include "inspect/numbers.h"
@@ -143,6 +144,7 @@ class Search {
           [](const Reading& a, const Reading& b) { return a.hypothesis.nats > b.hypothesis.nats; });
       const size_t best = result_.readings.front().arrangement;
       result_.alignments[best].p_value = measure_alignment(tested_[best], kPermutations).p_value;
+      if (result_.alignments[best].p_value > kUnconfirmed) level_orders(result_.readings);
     }
     return std::move(result_);
   }

@@ -3,12 +3,14 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <set>
 
 #include "base/fingerprint.h"
 #include "inspect/decision.h"
 #include "inspect/dense_sibling.h"
 #include "inspect/group_evidence.h"
 #include "inspect/law_search.h"
+#include "inspect/numbers.h"
 #include "inspect/placement.h"
 #include "inspect/reading_evidence.h"
 #include "inspect/scale_direction.h"
@@ -32,7 +34,6 @@ constexpr double kTurned = 0.1;
 constexpr double kSurplus = 400;
 // Nats that a sound reading does not lose to left-over tensors or to off-centre groups.
 constexpr double kDoubtful = 50;
-constexpr double kUnconfirmed = 0.02;  // p-value of an order
 constexpr int kPermutations = 199;
 
 double surplus_nats(const Law& law) { return -kSurplus * static_cast<double>(law.surplus); }
@@ -157,9 +158,12 @@ class GeneralSearch {
     result_.misfit = !result_.doubts.empty();
     const Alignment tested = measure_alignment(best_pairs_[best.arrangement], kPermutations);
     result_.alignments[best.arrangement].p_value = tested.p_value;
-    const bool ordered = best.hypothesis.spec.law.slots > 1 &&
-                         best.hypothesis.spec.law.bitstream == packing::Bitstream::kNone;
-    if (ordered && tested.p_value > kUnconfirmed) {
+    const bool confirmed = tested.p_value <= kUnconfirmed;
+    if (!confirmed) level_orders(result_.readings);
+    for (Reading& reading : result_.readings) reading.hypothesis.order_luck = tested.luck;
+    const PackingSpec& spec = result_.readings.front().hypothesis.spec;
+    const bool ordered = spec.law.slots > 1 && spec.law.bitstream == packing::Bitstream::kNone;
+    if (ordered && !confirmed) {
       result_.doubts.push_back("no neighbouring tensor confirms the order of the codes");
     }
   }
@@ -189,13 +193,14 @@ class GeneralSearch {
   void add_reading(const Law& law, const Side& side) {
     GroupEvidence groups;
     std::vector<ProfiledModule> profiled;
+    std::vector<ProfiledModule> divided;  // the same where scales divide
     double dispersion = 0;
-    double gain = 0;
-    double gain_divided = 0;
+    std::vector<double> gains;
+    std::vector<double> gains_divided;
     Fingerprint dense_print;
     int64_t elements = 0;
     for (const PackedModule& module : side.reading.modules) {
-      const auto matrix = decode_module(side.spec, module);
+      auto matrix = decode_module(side.spec, module);
       if (!matrix.ok()) return;
       const GroupEvidence own = weigh_groups(*matrix);
       groups.partition += own.partition;
@@ -208,11 +213,17 @@ class GeneralSearch {
       double square = 0;
       entry.profiles = profile_dense(*matrix, dense, square);
       entry.col_scale = column_scales(*matrix);
-      profiled.push_back(std::move(entry));
       dispersion += disperse(*matrix);
       if (!(square > 0) || !std::isfinite(square)) return;
-      gain = std::sqrt(square * static_cast<double>(module.cols));
-      gain_divided = inverse_gain(*matrix);
+      gains.push_back(std::sqrt(square * static_cast<double>(module.cols)));
+      gains_divided.push_back(inverse_gain(*matrix));
+      if (may_divide(side.spec)) {
+        divided.push_back(entry);
+        matrix->scale.op = Scale::Op::kDivide;
+        double divided_square = 0;
+        divided.back().profiles = profile_dense(*matrix, matrix->dense(), divided_square);
+      }
+      profiled.push_back(std::move(entry));
       dense_print.add(static_cast<uint64_t>(module.rows));
       for (const float value : dense) {
         uint32_t bits = 0;
@@ -232,10 +243,17 @@ class GeneralSearch {
     hypothesis.add("groups", groups.partition);
     hypothesis.add("centre", groups.centre);
     hypothesis.add("overdispersion", dispersion);
-    const auto pairs = pair_profiles(profiled, context_.plain, context_.heads, side.spec.law.axis);
+    const std::vector<ProfiledPlain> plain = plain_beside(side.reading.modules);
+    const auto pairs = pair_profiles(profiled, plain, context_.heads, side.spec.law.axis);
     Alignment alignment = measure_alignment(pairs, 0);
+    Alignment alignment_divided = alignment;
+    if (!divided.empty()) {
+      alignment_divided =
+          measure_alignment(pair_profiles(divided, plain, context_.heads, side.spec.law.axis), 0);
+    }
     best_pairs_.push_back(pairs);
-    hypothesis.add("alignment", alignment.nats);
+    // Strengths go along with each other in either direction, which says nothing of the scales'.
+    hypothesis.add("alignment", std::max(alignment.nats, alignment_divided.nats));
     const size_t index = result_.arrangements.size();
     Arrangement arrangement;
     arrangement.geometry.spec = law.candidate.spec;
@@ -249,8 +267,7 @@ class GeneralSearch {
     if (result_.code_counts.empty()) {
       result_.code_counts.assign(law.statistics.counts.begin(), law.statistics.counts.begin() + 16);
     }
-    const bool scaled = side.spec.scale.place == Scale::Place::kTensor &&
-                        side.spec.scale.index != Scale::Index::kNone;
+    const double gain = median(std::move(gains));
     const auto add = [&](const PackingSpec& spec, double nats) {
       Reading reading{hypothesis, index};
       reading.hypothesis.spec = spec;
@@ -258,19 +275,35 @@ class GeneralSearch {
       result_.readings.push_back(std::move(reading));
     };
     add(side.spec, gain_nats(gain));
-    const bool plain = side.spec.zero.kind == packing::Zero::Kind::kNone ||
-                       side.spec.zero.kind == packing::Zero::Kind::kInteger;
-    if (scaled && plain && side.spec.scale.op == Scale::Op::kMultiply &&
-        side.spec.scale.global == Scale::Global::kNone) {
-      PackingSpec divided = side.spec;
-      divided.scale.op = Scale::Op::kDivide;
-      add(divided, gain_nats(gain_divided) - kTurned);
-    }
-    if (scaled && plain && side.spec.bits == 8 && !is_float(side.spec.container)) {
+    if (!may_divide(side.spec)) return;
+    PackingSpec inverse = side.spec;
+    inverse.scale.op = Scale::Op::kDivide;
+    add(inverse, gain_nats(median(std::move(gains_divided))) - kTurned);
+    if (side.spec.bits == 8 && !is_float(side.spec.container)) {
       PackingSpec absmax = side.spec;  // the largest magnitude in place of the step
       absmax.scale.factor *= kAbsmax;
       add(absmax, gain_nats(gain * kAbsmax) - kTurned);
     }
+  }
+
+  // Loose tensors that serve as scales here are no neighbours.
+  std::vector<ProfiledPlain> plain_beside(const std::vector<PackedModule>& modules) const {
+    std::set<const TensorView*> taken;
+    for (const PackedModule& module : modules) {
+      for (const auto& [role, tensor] : module.stored) taken.insert(tensor);
+    }
+    std::vector<ProfiledPlain> plain = context_.plain;
+    std::erase_if(plain, [&](const ProfiledPlain& p) { return taken.contains(p.tensor); });
+    return plain;
+  }
+
+  static bool may_divide(const PackingSpec& spec) {
+    const bool scaled =
+        spec.scale.place == Scale::Place::kTensor && spec.scale.index != Scale::Index::kNone;
+    const bool plain = spec.zero.kind == packing::Zero::Kind::kNone ||
+                       spec.zero.kind == packing::Zero::Kind::kInteger;
+    return scaled && plain && spec.scale.op == Scale::Op::kMultiply &&
+           spec.scale.global == Scale::Global::kNone;
   }
 
   void add_turned() {

@@ -137,11 +137,10 @@ GroupEvidence weigh_groups(const packing::QuantMatrix& matrix) {
   const bool lopsided = matrix.zeros.empty() && high - low < 4 && low + high != 0;
   if (lopsided) return evidence;
   for (const Group& group : groups) {
-    const double mean = group.sum / group.count;
-    const double variance = group.squares / group.count - mean * mean;
-    if (variance <= 0) continue;
-    // Less what chance gives a group of mean zero.
-    evidence.centre += 0.5 - 0.5 * std::min(group.count * mean * mean / variance, group.count);
+    if (group.squares <= 0) continue;
+    // Less what chance gives a group whose values are as often above as below zero: one, whatever
+    // they are.
+    evidence.centre += 0.5 - 0.5 * group.sum * group.sum / group.squares;
   }
   // Chance and the small means that rows really have are not held against a reading.
   const double slack = 10 + 2 * std::sqrt(static_cast<double>(groups.size()));

@@ -35,6 +35,7 @@ struct Hypothesis {
   double nats = 0;  // sum over the tests, relative to nothing in particular
   std::map<std::string, double> nats_by_test;
   std::optional<double> probe_loss;  // nats a token
+  double order_luck = 0;             // nats of alignment that the best of many orders has by chance
   void add(const std::string& test, double value) {
     nats_by_test[test] += value;
     nats += value;

@@ -145,7 +145,10 @@ class Inspector {
       sheet_.families.push_back(write_family(family, scale_, assumed_));
       const packing::PackingSpec* rival = nullptr;
       for (const Reading& reading : family.readings) {
-        if (rival == nullptr && reading.arrangement != best.arrangement &&
+        const packing::PackingSpec& spec = reading.hypothesis.spec;
+        const bool same_places =
+            spec.law == best.hypothesis.spec.law && spec.orient == best.hypothesis.spec.orient;
+        if (rival == nullptr && !same_places &&
             reading.hypothesis.spec.code_table == best.hypothesis.spec.code_table) {
           rival = &reading.hypothesis.spec;
         }

@@ -6,6 +6,7 @@
 
 #include "base/fingerprint.h"
 #include "inspect/code_choices.h"
+#include "inspect/padding.h"
 #include "inspect/placement.h"
 #include "inspect/reading_evidence.h"
 
@@ -17,7 +18,7 @@ using packing::Scale;
 
 constexpr double kByte = 5.545177444479562;  // 8 ln 2
 // Laws this far behind in description length are not weighed further.
-constexpr double kLawWindow = 60;
+constexpr double kLawWindow = 150;
 constexpr size_t kMostLaws = 96;
 
 class LawSearch {
@@ -74,6 +75,7 @@ class LawSearch {
     Fingerprint all;
     uint64_t bytes = 0;
     int64_t elements = 0;
+    int64_t cropped = 0;  // what a law passes over for padding is weights still
     PackingSpec bare = candidate.spec;
     size_t next = 0;  // of law.placed
     for (const ClassModule& stored : stored_.modules) {
@@ -86,6 +88,7 @@ class LawSearch {
       auto matrix = decode_module(bare, module);
       if (!matrix.ok()) return;
       counter.add(matrix->codes, matrix->rows, matrix->cols);
+      cropped += cropped_weights(bare, module);
       all.add(static_cast<uint64_t>(matrix->rows));
       for (size_t i = 0; i + 8 <= matrix->codes.size(); i += 8) {
         uint64_t eight = 0;
@@ -108,7 +111,8 @@ class LawSearch {
     if (same_scale && std::find(seen_.begin(), seen_.end(), all) != seen_.end()) return;
     if (same_scale) seen_.push_back(all);
     law.statistics = counter.finish();
-    law.nats = static_cast<double>(bytes) * kByte - law.statistics.description_nats;
+    law.nats = static_cast<double>(bytes) * kByte - law.statistics.description_nats -
+               static_cast<double>(cropped) * law.statistics.entropy;
     std::string reason =
         unlike_weights(law.statistics, candidate.spec.bits, has_table(candidate.spec.bits));
     if (!reason.empty()) {

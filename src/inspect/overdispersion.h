@@ -19,7 +19,10 @@ struct Dispersion {
 // marks alone, are left out: that is padding read as weights.
 double variance_ratio(std::vector<uint64_t> counts, double trials);
 
-// `marked`: [rows, cols], 1 where a certain code (or any of certain codes) lies.
-Dispersion measure_dispersion(std::span<const uint8_t> marked, int64_t rows, int64_t cols);
+// `marked`: [rows, cols], 1 where a certain code (or any of certain codes) lies. Counts of rows are
+// taken over `run` elements (a scale group, which divides cols): scales and zero points of their
+// own set groups apart in every shape that they are read in. 0: over whole rows.
+Dispersion measure_dispersion(std::span<const uint8_t> marked, int64_t rows, int64_t cols,
+                              int64_t run = 0);
 
 }  // namespace trilith::inspect

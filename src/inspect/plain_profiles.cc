@@ -8,6 +8,7 @@ std::vector<ProfiledPlain> profile_plain(const std::vector<PlainModule>& modules
   for (const PlainModule& module : modules) {
     const TensorView& tensor = *module.weight->tensor;
     ProfiledPlain profiled;
+    profiled.tensor = &tensor;
     if (const auto id = ids.find(module.name); id != ids.end()) profiled.id = id->second;
     if (tensor.shape.size() == 1) {
       for (const float value : to_floats(tensor)) profiled.profile.push_back(value);

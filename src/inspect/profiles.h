@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "base/tensor_view.h"
 #include "inspect/alignment.h"
 #include "model/roles.h"
 #include "packing/spec.h"
@@ -39,11 +40,12 @@ struct ProfiledModule {
 struct ProfiledPlain {
   std::optional<model::ModuleId> id;
   std::vector<double> profile;
+  const TensorView* tensor = nullptr;
 };
 
 // Pairs by role and layer where modules are identified, by size where they are not; those whose
-// correlation depends on the order along `packed` are marked as tested. Row energies are not, for
-// rows: their scales stay in place whatever the order of the codes.
+// correlation depends on the order along `packed` are marked as tested. Of rows the codes alone are
+// put into another order: their scales stay in place.
 struct HeadSizes {
   int64_t kv_groups = 0;  // query heads per key head
   int64_t head_dim = 0;   // rows a head

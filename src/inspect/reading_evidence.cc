@@ -62,17 +62,18 @@ Profiles profile_dense(const QuantMatrix& matrix, const std::vector<float>& dens
   profiles.row_energy.resize(rows);
   profiles.col_energy.resize(cols);
   std::vector<double> own(cols, 1);  // 1 / scale² of each column
-  const std::vector<double> scales = column_scales(matrix);
-  for (size_t k = 0; k < scales.size(); ++k) own[k] = 1 / (scales[k] * scales[k]);
+  const std::vector<double> columns = column_scales(matrix);
+  for (size_t k = 0; k < columns.size(); ++k) own[k] = 1 / (columns[k] * columns[k]);
   double total = 0;
   size_t i = 0;
   for (size_t n = 0; n < rows; ++n) {
     for (size_t k = 0; k < cols; ++k) {
       const auto value = static_cast<double>(dense[i++]);
-      const double energy = value * value * own[k];
+      const double scale = matrix.scale_at(static_cast<int64_t>(n), static_cast<int64_t>(k));
+      const double level = scale == 0 ? 0 : value / scale;
       profiles.row_energy[n] += value * value;
-      profiles.row_codes[n] += energy;
-      profiles.col_energy[k] += energy;
+      profiles.row_codes[n] += level * level;
+      profiles.col_energy[k] += value * value * own[k];
     }
     total += profiles.row_energy[n];
   }
@@ -89,9 +90,11 @@ double disperse(const QuantMatrix& matrix) {
   }
   if (used.size() < 3) return 0;  // signs say nothing of magnitude
   std::vector<uint8_t> marked(matrix.codes.size());
+  const int64_t group = matrix.scale.group;
+  const int64_t run = group > 0 && matrix.cols % group == 0 ? group : 0;
   const auto measure = [&](const std::array<bool, 256>& chosen) {
     for (size_t i = 0; i < marked.size(); ++i) marked[i] = chosen[matrix.codes[i]];
-    return measure_dispersion(marked, matrix.rows, matrix.cols).nats;
+    return measure_dispersion(marked, matrix.rows, matrix.cols, run).nats;
   };
   if (used.size() <= 4) {
     double nats = 0;

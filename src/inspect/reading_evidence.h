@@ -18,7 +18,7 @@ Result<packing::QuantMatrix> decode_codes(const packing::PackingSpec& spec,
 std::vector<double> column_scales(const packing::QuantMatrix& matrix);
 
 // Energies of rows and columns of the decoded weights. Scales of columns are left out of those of
-// columns and of row_codes. `mean_square` of all weights.
+// columns, all scales out of row_codes. `mean_square` of all weights.
 Profiles profile_dense(const packing::QuantMatrix& matrix, const std::vector<float>& dense,
                        double& mean_square);
 

@@ -154,7 +154,7 @@ class ReadingSearch {
     std::vector<FamilySearch> narrow = std::move(out_.families);
     std::vector<PlainModule> plain = std::move(out_.plain);
     const Status found = search_generally();
-    const auto doubtful = [](const FamilySearch& family) { return !family.doubts.empty(); };
+    const auto doubtful = [](const FamilySearch& family) { return family.misfit; };
     if (found.ok() && std::none_of(out_.families.begin(), out_.families.end(), doubtful)) return;
     out_.families = std::move(narrow);
     out_.plain = std::move(plain);

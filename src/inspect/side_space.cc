@@ -147,9 +147,22 @@ class SideSearch {
         used.insert(*chosen);
         choice.push_back(*chosen);
       }
-      if (choice.size() == modules.size()) result.push_back(std::move(choice));
+      if (choice.size() != modules.size()) continue;
+      in_name_order(shapes, choice);
+      result.push_back(std::move(choice));
     }
     return result;
+  }
+
+  // Modules of one shape take their tensors in the order of names, as they come themselves.
+  static void in_name_order(const std::vector<Shape>& shapes, Choice& choice) {
+    for (size_t m = 0; m < shapes.size(); ++m) {
+      for (size_t other = m + 1; other < shapes.size(); ++other) {
+        if (shapes[m] == shapes[other] && natural_less(choice[other]->name, choice[m]->name)) {
+          std::swap(choice[m], choice[other]);
+        }
+      }
+    }
   }
 
   // The tensors that stand at one distance from the codes of all modules in name order, of one

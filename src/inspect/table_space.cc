@@ -116,7 +116,9 @@ double kurtosis_nats(const CodeStatistics& statistics, const Levels& levels) {
     fourth += count * square * square;
   }
   if (statistics.used() < 7 || second == 0) return 0;
-  const double distance = std::log(fourth * total / (second * second) / 3);
+  // Outliers under the scale of a whole matrix make any tail heavy: beyond twice the normal one
+  // says no more.
+  const double distance = std::min(std::log(fourth * total / (second * second) / 3), std::log(2.0));
   return -kKurtosisWeight * total * distance * distance;
 }
 

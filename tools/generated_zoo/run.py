@@ -11,7 +11,7 @@ from .draw import Case, axes_of
 from .judge import judge, load
 from .model import tensors_of
 
-MOST_ALTERNATIVES = 8
+MOST_ALTERNATIVES = 24
 
 
 def write_case(case: Case, folder: pathlib.Path):

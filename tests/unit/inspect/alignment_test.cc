@@ -48,9 +48,38 @@ TEST(Alignment, PValuesOfUnrelatedProfilesAreUniform) {
 TEST(Alignment, UntestedPairsDoNotEnterThePValue) {
   std::mt19937_64 random(10);
   const std::vector<double> shared = strengths(random, 64);
-  ProfilePair fixed{"rows / scales", shared, shared, false};
-  ProfilePair tested{"columns / norm", strengths(random, 64), strengths(random, 64), true};
+  ProfilePair fixed{"rows / scales", shared, shared, {}, false};
+  ProfilePair tested{"columns / norm", strengths(random, 64), strengths(random, 64), {}, true};
   EXPECT_GT(measure_alignment({fixed, tested}, 999).p_value, 0.01);
+}
+
+TEST(Alignment, ScalesThatStayInPlaceConfirmNoOrder) {
+  std::mt19937_64 random(12);
+  const std::vector<double> shared = strengths(random, 64);
+  // The partner goes with the scales; the codes have nothing to say.
+  ProfilePair scaled{"rows / norm", strengths(random, 64), shared, shared, true};
+  EXPECT_GT(measure_alignment({scaled}, 999).p_value, 0.01);
+}
+
+TEST(Alignment, PartnersOfOneProfileCountOnce) {
+  std::mt19937_64 random(13);
+  const std::vector<double> shared = strengths(random, 64);
+  const ProfilePair one{"columns / norm", shared, shared, {}, true};
+  ProfilePair again = one;
+  again.repeats = true;
+  const Alignment alone = measure_alignment({one}, 99);
+  const Alignment thrice = measure_alignment({one, again, again}, 99);
+  EXPECT_GT(alone.nats, 100);
+  EXPECT_LE(thrice.nats, alone.nats);
+  EXPECT_EQ(thrice.kinds.at("columns / norm").pairs, 3);
+}
+
+TEST(Alignment, StrengthsThatGoAgainstEachOtherCountAsWell) {
+  std::mt19937_64 random(14);
+  const std::vector<double> shared = strengths(random, 64);
+  std::vector<double> inverse;
+  for (const double value : shared) inverse.push_back(1 / value);
+  EXPECT_GT(measure_alignment({{"columns / rows", shared, inverse}}, 0).nats, 50);
 }
 
 TEST(Alignment, ConstantProfilesSayNothing) {

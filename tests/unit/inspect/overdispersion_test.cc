@@ -51,5 +51,22 @@ TEST(Overdispersion, OrdersInsideRowsDoNotMatter) {
               1e-6);
 }
 
+// Runs of 32 that differ by their scales: whole rows of them or halves of rows, no shape is
+// favoured.
+TEST(Overdispersion, ScaleGroupsFavourNoShape) {
+  std::mt19937_64 random(8);
+  std::vector<uint8_t> marked;
+  std::uniform_real_distribution<double> uniform;
+  for (size_t group = 0; group < 128; ++group) {
+    const double share = 0.2 + 0.6 * uniform(random);
+    for (size_t k = 0; k < 32; ++k) marked.push_back(uniform(random) < share ? 1 : 0);
+  }
+  const double as_rows = measure_dispersion(marked, 128, 32, 32).nats;
+  const double as_halves = measure_dispersion(marked, 64, 64, 32).nats;
+  EXPECT_GT(as_rows, 20);
+  EXPECT_NEAR(as_rows, as_halves, 8);
+  EXPECT_LT(measure_dispersion(marked, 64, 64).nats, as_rows - 8);  // whole rows favour the former
+}
+
 }  // namespace
 }  // namespace trilith::inspect

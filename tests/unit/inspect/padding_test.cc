@@ -40,6 +40,7 @@ TEST(Padding, IsConstantInTheRightOrderAlone) {
       }
       const double nats = padding_nats(geometry, module);
       EXPECT_EQ(nats > 0, geometry.spec.digits.order == order) << nats;
+      EXPECT_EQ(cropped_weights(geometry.spec, module) == 0, geometry.spec.digits.order == order);
       positive += nats > 0 ? 1 : 0;
     }
     EXPECT_EQ(positive, 1);
