@@ -15,6 +15,7 @@ int run_program(int argc, char** argv) {
   add_inspect_verb(app, outcome);
   add_trace_verb(app, outcome);
   add_verify_verb(app, outcome);
+  add_baseline_verb(app, outcome);
   add_run_verb(app, outcome);
   add_convert_verb(app, outcome);
   add_tokenize_verb(app, outcome);

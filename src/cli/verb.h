@@ -20,6 +20,7 @@ int run_program(int argc, char** argv);
 
 void add_inspect_verb(CLI::App& app, Outcome& outcome);
 void add_convert_verb(CLI::App& app, Outcome& outcome);
+void add_baseline_verb(CLI::App& app, Outcome& outcome);
 void add_run_verb(CLI::App& app, Outcome& outcome);
 void add_trace_verb(CLI::App& app, Outcome& outcome);
 void add_verify_verb(CLI::App& app, Outcome& outcome);

@@ -71,6 +71,9 @@ Json to_json(const Ledger& ledger);
 std::string to_text(const Ledger& ledger);
 // One file with its plots inside (report/page.h).
 std::string to_html(const Ledger& ledger);
+// JUnit XML: a test case a point that was checked, failed where a fault was placed, and one for the
+// verdict itself.
+std::string to_junit(const Ledger& ledger);
 // "equal", "equal, 2 ties", "3 WRONG", or "-" where none were compared.
 std::string integers_word(const PointReport& report);
 
