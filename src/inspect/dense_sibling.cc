@@ -80,6 +80,12 @@ bool DenseSibling::has_name(const std::string& module, int64_t rows, int64_t col
   });
 }
 
+const std::vector<float>& DenseSibling::values_of(Matrix& matrix) const {
+  const std::lock_guard lock(*filling_);
+  if (matrix.values.empty()) matrix.values = to_floats(*matrix.tensor);
+  return matrix.values;
+}
+
 std::optional<Resemblance> DenseSibling::best(const std::string& module, int64_t rows, int64_t cols,
                                               std::span<const float> dense) const {
   const auto found = by_shape_.find({rows, cols});
@@ -94,8 +100,7 @@ std::optional<Resemblance> DenseSibling::best(const std::string& module, int64_t
   for (Matrix& matrix : matrices) {
     if (named && !is_named(matrix)) continue;
     if (++compared > kMostSiblings) break;
-    if (matrix.values.empty()) matrix.values = to_floats(*matrix.tensor);
-    Resemblance own = compare(dense, matrix.values);
+    Resemblance own = compare(dense, values_of(matrix));
     own.name = matrix.tensor->name;
     if (!best || own.nats > best->nats) best = std::move(own);
   }

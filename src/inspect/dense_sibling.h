@@ -3,10 +3,13 @@
 // sign, scale direction or zero point it does not. So it settles what statistics leave open.
 //
 // Names may differ: a sibling of the module's name is taken, else every one of its shape. Holds the
-// checkpoint's memory maps; matrices are read when they are compared. Not safe to share.
+// checkpoint's memory maps; matrices are read when they are compared. const members may be called
+// by several threads at once.
 #pragma once
 
 #include <map>
+#include <memory>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
@@ -39,10 +42,13 @@ class DenseSibling {
  private:
   struct Matrix {
     const TensorView* tensor = nullptr;
-    std::vector<float> values;  // empty until it is needed
+    std::vector<float> values;  // empty until it is needed; then it stays
   };
+  const std::vector<float>& values_of(Matrix& matrix) const;
+
   checkpoint::Checkpoint checkpoint_;
   mutable std::map<std::pair<int64_t, int64_t>, std::vector<Matrix>> by_shape_;
+  std::unique_ptr<std::mutex> filling_ = std::make_unique<std::mutex>();  // of the values
 };
 
 // Whether a decoded matrix is this close to its sibling; a cosine. Even one bit a weight keeps 0.8;

@@ -40,6 +40,7 @@ void add_figures(const packing::QuantMatrix& matrix, ModuleSheet& sheet) {
     sheet.row_zero_share =
         std::array{rounded(ends[0]), rounded(median(std::move(of_rows))), rounded(ends[1])};
   }
+  sheet.zero_blocks = count_zero_blocks(matrix);
   const auto unused = matrix.unused_codes();
   sheet.unused_count = unused.count;
   sheet.unused_first = unused.first;

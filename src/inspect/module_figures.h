@@ -13,7 +13,7 @@ namespace trilith::inspect {
 // commonest value (1: as chance has it).
 void add_word_figures(const TensorView& codes, int bits, ModuleSheet& sheet);
 
-// Sets code_counts, zero_share, row_zero_share, scale and the unused codes.
+// Sets code_counts, zero_share, row_zero_share, zero_blocks, scale and the unused codes.
 void add_figures(const packing::QuantMatrix& matrix, ModuleSheet& sheet);
 
 }  // namespace trilith::inspect

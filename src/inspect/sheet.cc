@@ -96,6 +96,16 @@ std::string_view status_name(Known status) {
   return "";
 }
 
+std::optional<ZeroBlocks> zero_blocks_of(const Sheet& sheet) {
+  std::optional<ZeroBlocks> all;
+  for (const ModuleSheet& module : sheet.modules) {
+    if (!module.zero_blocks) continue;
+    if (!all) all.emplace();
+    all->add(*module.zero_blocks);
+  }
+  return all;
+}
+
 std::string summary(const Sheet& sheet) {
   std::string text = fmt::format("verdict    {}\n", verdict_name(sheet.verdict));
   if (!sheet.reason.empty()) text += fmt::format("reason     {}\n", sheet.reason);

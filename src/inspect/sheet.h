@@ -11,6 +11,7 @@
 #include "base/tensor_view.h"
 #include "inspect/grouping.h"
 #include "inspect/hypothesis.h"
+#include "inspect/zero_blocks.h"
 
 namespace trilith::inspect {
 
@@ -65,6 +66,7 @@ struct ModuleSheet {
   std::vector<CodeCount> code_counts;  // of every code, those that never occur too
   double zero_share = 0;
   std::optional<std::array<double, 3>> row_zero_share;  // least, median, greatest row
+  std::optional<ZeroBlocks> zero_blocks;                // where one code is zero all over
   int64_t unused_count = 0;
   int64_t unused_first = -1;
   std::optional<std::array<double, 3>> scale;  // min, median, max
@@ -129,6 +131,9 @@ struct Sheet {
   ProbeSheet probe;
   std::vector<std::string> assumptions;
 };
+
+// Of all modules that have any, together; nothing without one.
+std::optional<ZeroBlocks> zero_blocks_of(const Sheet& sheet);
 
 Json to_json(const Sheet& sheet);
 // A page for people: the essence first, then every family's evidence and the name map.

@@ -164,6 +164,12 @@ class SheetPage {
         report::span_panels(by_role(sheet_, [](const ModuleSheet& m) { return m.row_zero_share; })),
         "share of weights that are zero: median over the rows of a module, least and greatest row; "
         "modules in their order");
+    if (const auto blocks = zero_blocks_of(sheet_)) {
+      const SparseSkip skip = judge_sparse_skip(*blocks);
+      page_.paragraph(fmt::format(
+          "Skipping zeros: {}. {}.",
+          skip.verdict == "not_worth_it" ? "not worth it" : "not measured yet", skip.reason));
+    }
     page_.figure(
         report::span_panels(by_role(sheet_, [](const ModuleSheet& m) { return m.scale; }), true),
         "scales: median, least and greatest of a module; logarithmic where all are above 0");

@@ -50,6 +50,15 @@ Json example_json(const WorkedExample& example) {
   return json;
 }
 
+Json zero_blocks_json(const ZeroBlocks& blocks) {
+  return Json::object({{"rows", kZeroBlockRows},
+                       {"cols", kZeroBlockCols},
+                       {"count", blocks.count},
+                       {"zero", blocks.zero},
+                       {"share", blocks.share()},
+                       {"expected_share", blocks.expected_share()}});
+}
+
 Json module_json(const ModuleSheet& module, const FamilySheet& family) {
   Json stored = Json::object();
   for (const StoredInfo& part : module.stored) {
@@ -82,6 +91,7 @@ Json module_json(const ModuleSheet& module, const FamilySheet& family) {
     const auto& [low, middle, high] = *module.row_zero_share;
     json.set("row_zero_share", Json::object({{"min", low}, {"median", middle}, {"max", high}}));
   }
+  if (module.zero_blocks) json.set("zero_blocks", zero_blocks_json(*module.zero_blocks));
   Json::Array codes;
   for (const CodeCount& entry : module.code_counts) {
     codes.push_back(Json::object({{"code", entry.code},
@@ -99,6 +109,16 @@ Json module_json(const ModuleSheet& module, const FamilySheet& family) {
   json.set("activation", module.activation);
   json.set("worked_example", example_json(module.example));
   json.set("map", map_json(module.id));
+  return json;
+}
+
+Json sparse_skip_json(const ZeroBlocks& blocks) {
+  const SparseSkip skip = judge_sparse_skip(blocks);
+  Json json = zero_blocks_json(blocks);
+  json.set("verdict", skip.verdict);
+  json.set("never_below", kNeverPaysBelow);
+  json.set("break_even", Json());
+  json.set("reason", skip.reason);
   return json;
 }
 
@@ -171,6 +191,9 @@ Json to_json(const Sheet& sheet) {
   json.set("assumptions", Json::array(sheet.assumptions));
   json.set("probe", probe_json(sheet.probe));
   json.set("families", families_json(sheet));
+  if (const auto blocks = zero_blocks_of(sheet)) {
+    json.set("sparse_skip", sparse_skip_json(*blocks));
+  }
   Json::Array modules;
   for (const ModuleSheet& module : sheet.modules) {
     modules.push_back(module_json(module, sheet.families[module.family]));

@@ -131,6 +131,15 @@ void add_modules(const Sheet& sheet, std::string& text) {
   text += '\n';
 }
 
+void add_sparse_skip(const Sheet& sheet, std::string& text) {
+  const auto blocks = zero_blocks_of(sheet);
+  if (!blocks) return;
+  const SparseSkip skip = judge_sparse_skip(*blocks);
+  text += fmt::format("Skipping zeros: **{}**. {}.\n\n",
+                      skip.verdict == "not_worth_it" ? "not worth it" : "not measured yet",
+                      skip.reason);
+}
+
 std::string destination(const model::Destination& to) {
   return fmt::format("{} {}{}{}", code(to.name), to.op, to.shard.empty() ? "" : " ", to.shard);
 }
@@ -179,6 +188,7 @@ std::string to_markdown(const Sheet& sheet) {
     }
     add_probe(sheet.probe, text);
     add_modules(sheet, text);
+    add_sparse_skip(sheet, text);
     add_map(sheet, text);
   }
   add_plain(sheet, text);

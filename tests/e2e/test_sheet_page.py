@@ -63,6 +63,9 @@ def test_the_page_of_the_sample_has_every_module_and_plot(program, tmp_path):
         assert zeros / np.prod(module["shape"]) == pytest.approx(module["zero_share"], rel=1e-3)
         assert (module["row_zero_share"]["min"] <= module["row_zero_share"]["median"]
                 <= module["row_zero_share"]["max"])
+    blocks = sum(np.prod(module["shape"]) // 64 for module in sheet["modules"])
+    assert sheet["sparse_skip"]["count"] == blocks and sheet["sparse_skip"]["zero"] == 0
+    assert "Skipping zeros: not worth it." in reader.text
     # A histogram a family and a module, alignments, probe, zeros and scales over the layers.
     assert reader.tags.count("svg") == len(sheet["families"]) + len(sheet["modules"]) + 4
     assert reader.tags.count("details") == len(sheet["modules"])

@@ -41,6 +41,8 @@ def test_what_the_schema_says_can_be_broken(program):
     assert validator.is_valid(sheet)
     for spoil in (lambda s: s.pop("verdict"), lambda s: s.update(verdict="refused", reason=""),
                   lambda s: s["modules"][0].update(zero_share=1.5),
+                  lambda s: s["sparse_skip"].update(verdict="surely"),
+                  lambda s: s["modules"][0]["zero_blocks"].pop("zero"),
                   lambda s: s["modules"][0]["stored"].pop("codes"),
                   lambda s: s["modules"][0]["evidence"][0].update(status="guessed"),
                   lambda s: s["modules"][0]["worked_example"]["bytes"].append("xy")):
