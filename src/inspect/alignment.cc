@@ -90,12 +90,17 @@ void permute(const std::vector<Group>& groups, int permutations, Alignment& alig
   double sum = 0;
   double squares = 0;
   std::vector<Group> shuffled = groups;
+  for (Group& group : shuffled) {
+    if (group.fixed.empty()) group.first = unit_ranks(group.first);
+  }
   for (int round = 0; round < permutations; ++round) {
     double nats = 0;
     double raw = 0;
     for (Group& group : shuffled) {  // one order for all partners
       shuffler.shuffle(group.first);
-      const std::vector<double> ranked = unit_ranks(product(group.first, group.fixed));
+      // Without a fixed part these are ranks already, which move with their values.
+      const std::vector<double> ranked =
+          group.fixed.empty() ? group.first : unit_ranks(product(group.first, group.fixed));
       nats += group_nats(group, ranked);
       raw += raw_nats(group, ranked);
     }
