@@ -152,6 +152,14 @@ class ConfigBuilder {
     if (const auto length = key("rope.scaling.original_context_length").as_integer()) {
       scaling.set("original_max_position_embeddings", *length);
     }
+    // What else the file says of it goes along, for whoever reads the config to accept or refuse.
+    const std::string prefix = prefix_ + "rope.scaling.";
+    for (const auto& [name, value] : *metadata_.as_object()) {
+      if (!name.starts_with(prefix)) continue;
+      const std::string rest = name.substr(prefix.size());
+      if (rest == "type" || rest == "factor" || rest == "original_context_length") continue;
+      if (rest != "finetuned") scaling.set(rest, value);
+    }
     config_.set("rope_scaling", std::move(scaling));
   }
 

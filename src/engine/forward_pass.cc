@@ -49,10 +49,14 @@ void ForwardPass::attention_block(const PreparedLayer& layer) {
   linear(layer.q_proj, work_.normed, work_.q, "q_proj");
   linear(layer.k_proj, work_.normed, work_.k, "k_proj");
   linear(layer.v_proj, work_.normed, work_.v, "v_proj");
-  rotate(work_.q, spec_.num_attention_heads);
-  rotate(work_.k, spec_.num_key_value_heads);
-  record("q_rope", work_.q, spec_.q_size());
-  record("k_rope", work_.k, spec_.kv_size());
+  if (!layer.q_norm.empty()) {
+    norm_heads(work_.q, spec_.num_attention_heads, layer.q_norm, "q_norm");
+    norm_heads(work_.k, spec_.num_key_value_heads, layer.k_norm, "k_norm");
+  }
+  if (spec_.layer(layer_).rope) {
+    rotate(work_.q, spec_.num_attention_heads, "q_rope");
+    rotate(work_.k, spec_.num_key_value_heads, "k_rope");
+  }
   store_keys_and_values();
   attend();
   const std::vector<float>* context = &work_.attention;
@@ -81,7 +85,20 @@ void ForwardPass::mlp_block(const PreparedLayer& layer) {
   add_to_hidden(work_.projected, "out");
 }
 
-void ForwardPass::rotate(std::vector<float>& x, int64_t heads) {
+void ForwardPass::norm_heads(std::vector<float>& x, int64_t heads, const std::vector<float>& gain,
+                             std::string_view point) {
+  const int64_t dim = spec_.head_dim;
+  const auto eps = static_cast<float>(spec_.rms_norm_eps);
+  context_.worker.for_each(count(), 1, count() * heads * dim * 4, [&](int64_t begin, int64_t end) {
+    for (int64_t head = begin * heads; head < end * heads; ++head) {
+      float* const at = x.data() + head * dim;
+      context_.worker.kernels->rms_norm(at, gain.data(), dim, eps, at);
+    }
+  });
+  record(point, x, heads * dim);
+}
+
+void ForwardPass::rotate(std::vector<float>& x, int64_t heads, std::string_view point) {
   const bool faulty =
       context_.fault.kind == EngineFault::Kind::kRopeTheta && context_.fault.layer == layer_;
   const RopeTable& table = faulty ? *context_.faulty_rope : *context_.rope;
@@ -93,6 +110,7 @@ void ForwardPass::rotate(std::vector<float>& x, int64_t heads) {
                                     table.cos(position), table.sin(position));
     }
   });
+  record(point, x, width);
 }
 
 void ForwardPass::store_keys_and_values() {
@@ -114,8 +132,14 @@ void ForwardPass::attend() {
   const int64_t kv_heads = spec_.num_key_value_heads;
   const int64_t group = spec_.num_attention_heads / kv_heads;
   const auto scale = static_cast<float>(1.0 / std::sqrt(static_cast<double>(spec_.head_dim)));
+  const int64_t window = spec_.layer(layer_).window;
+  const auto first_key = [window](const Token& token) {
+    return window == 0 ? 0 : std::max<int64_t>(0, token.position + 1 - window);
+  };
   int64_t bytes = 0;
-  for (const Token& token : tokens_) bytes += (token.position + 1) * spec_.q_size() * 8;
+  for (const Token& token : tokens_) {
+    bytes += (token.position + 1 - first_key(token)) * spec_.q_size() * 8;
+  }
   context_.worker.for_each(count() * kv_heads, 1, bytes, [&](int64_t begin, int64_t end) {
     std::vector<float> scratch;
     for (int64_t i = begin; i < end; ++i) {
@@ -130,6 +154,7 @@ void ForwardPass::attend() {
                        .keys = token.cache->keys(layer_, h),
                        .values = token.cache->values(layer_, h),
                        .kv_stride = spec_.head_dim,
+                       .first = first_key(token),
                        .count = token.position + 1,
                        .scale = scale,
                        .out = work_.attention.data() + at},

@@ -47,7 +47,9 @@ class ForwardPass {
   void embed();
   void attention_block(const PreparedLayer& layer);
   void mlp_block(const PreparedLayer& layer);
-  void rotate(std::vector<float>& x, int64_t heads);
+  void norm_heads(std::vector<float>& x, int64_t heads, const std::vector<float>& gain,
+                  std::string_view point);
+  void rotate(std::vector<float>& x, int64_t heads, std::string_view point);
   void store_keys_and_values();
   void attend();
   Logits head();

@@ -23,6 +23,11 @@ Status check_spec(const ModelSpec& spec) {
         .with_expected(fmt::format("{}", spec.head_dim))
         .with_found(fmt::format("{}", spec.rope.head_dim));
   }
+  if (!spec.layers.empty() && spec.layers.size() != static_cast<size_t>(spec.num_hidden_layers)) {
+    return Error::damaged("the list of layers is not as long as the model is deep")
+        .with_expected(fmt::format("{}", spec.num_hidden_layers))
+        .with_found(fmt::format("{}", spec.layers.size()));
+  }
   if (spec.activation != model::MlpActivation::kSilu &&
       spec.activation != model::MlpActivation::kRelu2) {
     return Error::unsupported("the engine has no kernel for the activation of this model")
@@ -55,21 +60,20 @@ Result<PreparedLayer> prepare_layer(model::LayerWeights&& weights, const ModelSp
                                     int64_t layer, Mode mode) {
   PreparedLayer prepared;
   const struct {
-    std::vector<float>* from;
     std::vector<float>* to;
     Role role;
-    int64_t size;
-  } gains[] = {
-      {&weights.input_norm, &prepared.input_norm, Role::kInputNorm, spec.hidden_size},
-      {&weights.post_norm, &prepared.post_norm, Role::kPostNorm, spec.hidden_size},
-      {&weights.attn_sub_norm, &prepared.attn_sub_norm, Role::kAttnSubNorm,
-       spec.attn_sub_norm ? spec.q_size() : 0},
-      {&weights.ffn_sub_norm, &prepared.ffn_sub_norm, Role::kFfnSubNorm,
-       spec.ffn_sub_norm ? spec.intermediate_size : 0},
-  };
+  } gains[] = {{&prepared.input_norm, Role::kInputNorm},
+               {&prepared.post_norm, Role::kPostNorm},
+               {&prepared.q_norm, Role::kQNorm},
+               {&prepared.k_norm, Role::kKNorm},
+               {&prepared.attn_sub_norm, Role::kAttnSubNorm},
+               {&prepared.ffn_sub_norm, Role::kFfnSubNorm}};
   for (const auto& gain : gains) {
-    TRILITH_RETURN_IF_ERROR(check_gain(*gain.from, gain.size, gain.role, layer));
-    *gain.to = std::move(*gain.from);
+    const int64_t size =
+        model::has_role(spec, gain.role) ? model::module_shape(spec, gain.role).rows : 0;
+    std::vector<float>& from = weights.gain(gain.role);
+    TRILITH_RETURN_IF_ERROR(check_gain(from, size, gain.role, layer));
+    *gain.to = std::move(from);
   }
   const struct {
     PreparedLinear* to;

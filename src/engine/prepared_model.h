@@ -9,7 +9,8 @@ namespace trilith::engine {
 
 struct PreparedLayer {
   std::vector<float> input_norm, post_norm;
-  std::vector<float> attn_sub_norm, ffn_sub_norm;  // empty where the architecture has none
+  // Empty where the architecture has none.
+  std::vector<float> q_norm, k_norm, attn_sub_norm, ffn_sub_norm;
   PreparedLinear q_proj, k_proj, v_proj, o_proj, gate_proj, up_proj, down_proj;
 };
 

@@ -1,5 +1,7 @@
-// RopeTable: cos and sin of position · theta^(−2i/d), computed in double by this project's own
-// functions and rounded once to float. Grows on demand; reading is thread-safe, growing is not.
+// RopeTable: cos and sin of position · theta^(−2i/d), or of the angles of a scaled RoPE
+// (model/model_spec.h), computed in double by this project's own functions and rounded once to
+// float. Formulas of the scaled kinds are those of transformers' modeling_rope_utils. Grows on
+// demand; reading is thread-safe, growing is not.
 #pragma once
 
 #include <cstdint>
@@ -22,6 +24,7 @@ class RopeTable {
  private:
   int64_t half_ = 0;
   std::vector<double> frequencies_;
+  double factor_ = 1.0;  // of cos and sin
   std::vector<float> cos_;
   std::vector<float> sin_;
 };

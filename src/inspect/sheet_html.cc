@@ -254,7 +254,7 @@ class SheetPage {
     const auto line = [&](const std::string& name, const model::ModuleId& id) {
       rows.push_back({report::code(name), destination(model::vllm_destination(id)),
                       destination(model::transformers_destination(id)),
-                      destination(model::gguf_destination(id))});
+                      destination(model::gguf_destination(id, sheet_.model_type))});
     };
     for (const ModuleSheet& module : sheet_.modules) {
       if (module.id) line(module.name, *module.id);

@@ -22,11 +22,11 @@ Json destination(const model::Destination& to) {
   return Json::object({{"name", to.name}, {"op", to.op}, {"shard", to.shard}});
 }
 
-Json map_json(const std::optional<model::ModuleId>& id) {
+Json map_json(const std::optional<model::ModuleId>& id, const std::string& model_type) {
   if (!id) return Json();
   return Json::object({{"vllm", destination(model::vllm_destination(*id))},
                        {"transformers", destination(model::transformers_destination(*id))},
-                       {"gguf", destination(model::gguf_destination(*id))}});
+                       {"gguf", destination(model::gguf_destination(*id, model_type))}});
 }
 
 void set_id(Json& json, const model::ModuleId& id) {
@@ -59,7 +59,8 @@ Json zero_blocks_json(const ZeroBlocks& blocks) {
                        {"expected_share", blocks.expected_share()}});
 }
 
-Json module_json(const ModuleSheet& module, const FamilySheet& family) {
+Json module_json(const ModuleSheet& module, const FamilySheet& family,
+                 const std::string& model_type) {
   Json stored = Json::object();
   for (const StoredInfo& part : module.stored) {
     stored.set(part.role, Json::object({{"name", part.name},
@@ -108,7 +109,7 @@ Json module_json(const ModuleSheet& module, const FamilySheet& family) {
   }
   json.set("activation", module.activation);
   json.set("worked_example", example_json(module.example));
-  json.set("map", map_json(module.id));
+  json.set("map", map_json(module.id, model_type));
   return json;
 }
 
@@ -196,7 +197,7 @@ Json to_json(const Sheet& sheet) {
   }
   Json::Array modules;
   for (const ModuleSheet& module : sheet.modules) {
-    modules.push_back(module_json(module, sheet.families[module.family]));
+    modules.push_back(module_json(module, sheet.families[module.family], sheet.model_type));
   }
   json.set("modules", Json(std::move(modules)));
   Json::Array plain;

@@ -146,10 +146,11 @@ std::string destination(const model::Destination& to) {
 
 void add_map(const Sheet& sheet, std::string& text) {
   text += "## Name map\n\n| stored | vLLM | transformers | GGUF |\n| --- | --- | --- | --- |\n";
-  const auto line = [&text](const std::string& name, const model::ModuleId& id) {
-    text += fmt::format(
-        "| {} | {} | {} | {} |\n", code(name), destination(model::vllm_destination(id)),
-        destination(model::transformers_destination(id)), destination(model::gguf_destination(id)));
+  const auto line = [&](const std::string& name, const model::ModuleId& id) {
+    text +=
+        fmt::format("| {} | {} | {} | {} |\n", code(name), destination(model::vllm_destination(id)),
+                    destination(model::transformers_destination(id)),
+                    destination(model::gguf_destination(id, sheet.model_type)));
   };
   for (const ModuleSheet& module : sheet.modules) {
     if (module.id) line(module.name, *module.id);

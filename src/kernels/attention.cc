@@ -13,8 +13,10 @@ void attend(const KernelSet& set, const AttentionRow& row, std::vector<float>& s
   float* block_out = scores + scores_size;
   float* maxima = block_out + row.head_dim;
   float* sums = maxima + row.heads;
-  for (int64_t start = 0; start < row.count; start += kAttentionBlock) {
-    const int64_t n = std::min(kAttentionBlock, row.count - start);
+  int64_t end = 0;
+  for (int64_t start = row.first; start < row.count; start = end) {
+    end = std::min((start / kAttentionBlock + 1) * kAttentionBlock, row.count);
+    const int64_t n = end - start;
     set.dense_f32({.weights = row.keys + start * row.kv_stride,
                    .rows = n,
                    .cols = row.head_dim,
@@ -26,11 +28,11 @@ void attend(const KernelSet& set, const AttentionRow& row, std::vector<float>& s
                    .out_stride = kAttentionBlock});
     for (int64_t h = 0; h < row.heads; ++h) {
       float* out = row.out + h * row.head_dim;
-      float* target = start == 0 ? out : block_out;
+      float* target = start == row.first ? out : block_out;
       const SoftmaxState block = set.softmax(scores + h * kAttentionBlock, n, row.scale);
       set.weighted_sum(scores + h * kAttentionBlock, n, row.values + start * row.kv_stride,
                        row.kv_stride, row.head_dim, target);
-      if (start == 0) {
+      if (start == row.first) {
         maxima[h] = block.maximum;
         sums[h] = block.sum;
         continue;

@@ -21,7 +21,8 @@ struct AttentionRow {
   const float* keys;    // row j at keys + j · kv_stride
   const float* values;  // the same
   int64_t kv_stride;
-  int64_t count;  // keys to attend to, ≥ 1
+  int64_t first;  // keys [first, count) are attended to, at least one
+  int64_t count;
   float scale;
   float* out;  // [heads, head_dim]
 };

@@ -32,6 +32,9 @@ std::string_view shape_fields(const PartSource& source) {
       return "intermediate_size";
     case Role::kAttnSubNorm:
       return "num_attention_heads * head_dim";
+    case Role::kQNorm:
+    case Role::kKNorm:
+      return "head_dim";
     case Role::kInputNorm:
     case Role::kPostNorm:
     case Role::kFinalNorm:

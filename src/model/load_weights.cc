@@ -107,16 +107,17 @@ class Planner {
       return Error::damaged("the checkpoint has a bias that config.json does not announce")
           .with_file(checkpoint_.file_of(tensor->name))
           .with_tensor(tensor->name)
-          .with_expected(id.role == Role::kLmHead     ? "no bias on the head"
-                         : role_in_attention(id.role) ? "\"attention_bias\": true"
-                                                      : "\"mlp_bias\": true");
+          .with_expected(expected_of_bias(id.role));
     }
     return {};
   }
 
-  static bool role_in_attention(Role role) {
-    return role == Role::kQProj || role == Role::kKProj || role == Role::kVProj ||
-           role == Role::kOProj;
+  std::string expected_of_bias(Role role) const {
+    if (role == Role::kLmHead) return "no bias on the head";
+    const bool attention = role == Role::kQProj || role == Role::kKProj || role == Role::kVProj ||
+                           role == Role::kOProj;
+    return fmt::format("\"{}\": true, where {} reads it", attention ? "attention_bias" : "mlp_bias",
+                       spec_.architecture);
   }
 
   std::string stored_name(const PartSource& source, std::string_view suffix) const {
@@ -206,18 +207,7 @@ void account(const Checkpoint& checkpoint, const PartSource& source, Weights::By
 
 std::vector<float>& gain_of(Weights& weights, const ModuleId& id) {
   if (id.role == Role::kFinalNorm) return weights.final_norm;
-  LayerWeights& layer = weights.layers[static_cast<size_t>(id.layer)];
-  switch (id.role) {
-    case Role::kInputNorm:
-      return layer.input_norm;
-    case Role::kPostNorm:
-      return layer.post_norm;
-    case Role::kAttnSubNorm:
-      return layer.attn_sub_norm;
-    default:
-      TRILITH_CHECK(id.role == Role::kFfnSubNorm);
-      return layer.ffn_sub_norm;
-  }
+  return weights.layers[static_cast<size_t>(id.layer)].gain(id.role);
 }
 
 void to_dense(std::variant<packing::QuantMatrix, DenseMatrix>& values) {

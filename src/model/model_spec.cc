@@ -7,6 +7,9 @@
 
 #include "base/log.h"
 #include "model/config_fields.h"
+#include "model/families.h"
+#include "model/layer_config.h"
+#include "model/rope_config.h"
 
 namespace trilith::model {
 namespace {
@@ -14,23 +17,6 @@ namespace {
 constexpr int64_t kMaxVocabulary = int64_t{1} << 24;
 constexpr int64_t kMaxSize = int64_t{1} << 20;
 constexpr int64_t kMaxPositions = int64_t{1} << 31;
-constexpr double kMaxRopeTheta = 1e15;
-
-// What transformers' config classes take for a key that is not there.
-struct Family {
-  std::string_view model_type;
-  std::string_view architecture;
-  std::string_view hidden_act;
-  double rms_norm_eps;
-  double rope_theta;
-  int64_t key_value_heads;  // 0: as many as attention heads
-  bool sub_norms;
-  bool mlp_bias_allowed;
-};
-constexpr std::array<Family, 2> kFamilies = {{
-    {"llama", "LlamaForCausalLM", "silu", 1e-6, 10000.0, 0, false, true},
-    {"bitnet", "BitNetForCausalLM", "relu2", 1e-5, 500000.0, 5, true, false},
-}};
 
 struct ActivationName {
   std::string_view name;
@@ -51,8 +37,8 @@ constexpr std::array<ActivationName, 9> kActivations = {{
 
 std::string supported_architectures() {
   std::vector<std::string_view> names;
-  for (const Family& family : kFamilies) names.push_back(family.architecture);
-  return fmt::format("{}", fmt::join(names, " or "));
+  for (const Family& family : families()) names.push_back(family.architecture);
+  return fmt::format("{}", fmt::join(names, ", "));
 }
 
 Result<const Family*> family_of(const ConfigFields& config) {
@@ -67,7 +53,7 @@ Result<const Family*> family_of(const ConfigFields& config) {
         .with_expected(supported_architectures())
         .with_hint("add \"model_type\": \"llama\" if the model is one");
   }
-  for (const Family& family : kFamilies) {
+  for (const Family& family : families()) {
     if (!model_type.empty() && family.model_type != model_type) continue;
     if (!architecture.empty() && family.architecture != architecture) continue;
     return &family;
@@ -78,37 +64,7 @@ Result<const Family*> family_of(const ConfigFields& config) {
       .with_found(architecture.empty()
                       ? "model_type " + model_type
                       : fmt::format("{} (model_type '{}')", architecture, model_type))
-      .with_hint("a new architecture needs a row in src/model/model_spec.cc (docs/MODELS.md)");
-}
-
-// rope_scaling (the older key) overrides rope_parameters when it says anything; rope_theta lies in
-// either or at top level.
-Result<double> rope_theta_of(const ConfigFields& config, const Family& family) {
-  TRILITH_ASSIGN_OR_RETURN(const double outer,
-                           config.positive_or("rope_theta", kMaxRopeTheta, family.rope_theta));
-  double theta = outer;
-  for (const std::string_view key : {"rope_scaling", "rope_parameters"}) {
-    const Json& json = config[key];
-    if (json.is_null()) continue;
-    const auto* members = json.as_object();
-    if (members == nullptr) return bad_field(key, std::string(json.type_name()), "an object");
-    if (members->empty()) continue;
-    const ConfigFields rope(json);
-    TRILITH_ASSIGN_OR_RETURN(const std::string older, rope.string_or("type", "default"));
-    TRILITH_ASSIGN_OR_RETURN(const std::string type, rope.string_or("rope_type", older));
-    if (type != "default") return not_supported(key, "rope_type '" + type + "'", "plain RoPE");
-    for (const auto& [name, value] : *members) {
-      if (name == "rope_type" || name == "type" || name == "rope_theta") continue;
-      if (name == "partial_rotary_factor" && value.as_number() == 1.0) continue;
-      return not_supported(key, fmt::format("'{}': {}", name, value.dump()), "plain RoPE");
-    }
-    TRILITH_ASSIGN_OR_RETURN(theta, rope.positive_or("rope_theta", kMaxRopeTheta, outer));
-    break;
-  }
-  TRILITH_ASSIGN_OR_RETURN(const double part,
-                           config.positive_or("partial_rotary_factor", 1e9, 1.0));
-  if (part != 1.0) return not_supported("partial_rotary_factor", fmt::format("{}", part), "1");
-  return theta;
+      .with_hint("a new architecture needs a row in src/model/families.cc (docs/MODELS.md)");
 }
 
 Result<MlpActivation> activation_of(const ConfigFields& config, const Family& family) {
@@ -162,9 +118,12 @@ Status read_sizes(const ConfigFields& config, const Family& family, ModelSpec& s
       absent && family.key_value_heads != 0 ? family.key_value_heads : spec.num_attention_heads;
   TRILITH_ASSIGN_OR_RETURN(spec.num_key_value_heads,
                            config.integer_or("num_key_value_heads", size, heads));
-  TRILITH_ASSIGN_OR_RETURN(spec.head_dim, config.integer_or("head_dim", size, 0));
-  TRILITH_ASSIGN_OR_RETURN(spec.max_position_embeddings,
-                           config.integer_or("max_position_embeddings", {1, kMaxPositions}, 2048));
+  // Null means the quotient too; only an absent key takes the family's number.
+  const int64_t head_dim = config.is_absent("head_dim") ? family.head_dim : 0;
+  TRILITH_ASSIGN_OR_RETURN(spec.head_dim, config.integer_or("head_dim", size, head_dim));
+  TRILITH_ASSIGN_OR_RETURN(
+      spec.max_position_embeddings,
+      config.integer_or("max_position_embeddings", {1, kMaxPositions}, family.max_positions));
   if (spec.head_dim == 0) {
     if (spec.hidden_size % spec.num_attention_heads != 0) {
       return bad_field("num_attention_heads", fmt::format("{}", spec.num_attention_heads),
@@ -193,6 +152,18 @@ Status read_sizes(const ConfigFields& config, const Family& family, ModelSpec& s
   return {};
 }
 
+Status read_biases(const ConfigFields& config, const Family& family, ModelSpec& spec) {
+  TRILITH_ASSIGN_OR_RETURN(const bool attention, config.boolean_or("attention_bias", false));
+  spec.qkv_bias =
+      family.bias == BiasRule::kAlwaysQkv || (family.bias == BiasRule::kAsConfigured && attention);
+  spec.o_bias = family.bias == BiasRule::kAsConfigured && attention;
+  TRILITH_ASSIGN_OR_RETURN(spec.mlp_bias, config.boolean_or("mlp_bias", false));
+  if (spec.mlp_bias && !family.mlp_bias_allowed) {
+    return not_supported("mlp_bias", "true", fmt::format("false for {}", family.architecture));
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<ModelSpec> model_spec_from_config(const Json& config, const Json& generation_config) {
@@ -210,15 +181,16 @@ Result<ModelSpec> model_spec_from_config(const Json& config, const Json& generat
   TRILITH_ASSIGN_OR_RETURN(spec.rms_norm_eps,
                            fields.positive_or("rms_norm_eps", 1.0, family->rms_norm_eps));
   TRILITH_ASSIGN_OR_RETURN(spec.activation, activation_of(fields, *family));
-  TRILITH_ASSIGN_OR_RETURN(spec.rope.theta, rope_theta_of(fields, *family));
-  spec.rope.head_dim = spec.head_dim;
+  TRILITH_ASSIGN_OR_RETURN(
+      spec.rope, rope_from_config(fields, {.theta = family->rope_theta,
+                                           .head_dim = spec.head_dim,
+                                           .max_positions = spec.max_position_embeddings}));
+  TRILITH_ASSIGN_OR_RETURN(spec.layers,
+                           layers_from_config(fields, *family, spec.num_hidden_layers));
   TRILITH_ASSIGN_OR_RETURN(spec.tie_word_embeddings,
-                           fields.boolean_or("tie_word_embeddings", false));
-  TRILITH_ASSIGN_OR_RETURN(spec.attention_bias, fields.boolean_or("attention_bias", false));
-  TRILITH_ASSIGN_OR_RETURN(spec.mlp_bias, fields.boolean_or("mlp_bias", false));
-  if (spec.mlp_bias && !family->mlp_bias_allowed) {
-    return not_supported("mlp_bias", "true", "false for " + spec.architecture);
-  }
+                           fields.boolean_or("tie_word_embeddings", family->tied));
+  TRILITH_RETURN_IF_ERROR(read_biases(fields, *family, spec));
+  spec.qk_norm = family->qk_norm;
   spec.attn_sub_norm = family->sub_norms;
   spec.ffn_sub_norm = family->sub_norms;
   const std::string* method = config["quantization_config"]["quant_method"].as_string();
@@ -237,27 +209,34 @@ Json to_json(const ModelSpec& spec) {
     activation = row.name.data();
     break;
   }
-  return Json::object({{"model_type", spec.model_type},
-                       {"architectures", Json(Json::Array{spec.architecture})},
-                       {"vocab_size", spec.vocab_size},
-                       {"hidden_size", spec.hidden_size},
-                       {"intermediate_size", spec.intermediate_size},
-                       {"num_hidden_layers", spec.num_hidden_layers},
-                       {"num_attention_heads", spec.num_attention_heads},
-                       {"num_key_value_heads", spec.num_key_value_heads},
-                       {"head_dim", spec.head_dim},
-                       {"max_position_embeddings", spec.max_position_embeddings},
-                       {"rms_norm_eps", spec.rms_norm_eps},
-                       {"hidden_act", activation},
-                       {"rope_theta", spec.rope.theta},
-                       {"tie_word_embeddings", spec.tie_word_embeddings},
-                       {"attention_bias", spec.attention_bias},
-                       {"mlp_bias", spec.mlp_bias},
-                       {"attn_sub_norm", spec.attn_sub_norm},
-                       {"ffn_sub_norm", spec.ffn_sub_norm},
-                       {"int8_activations", spec.int8_activations},
-                       {"eos_token_id", Json::array(spec.eos_token_ids)},
-                       {"bos_token_id", Json::array(spec.bos_token_ids)}});
+  Json json = Json::object({{"model_type", spec.model_type},
+                            {"architectures", Json(Json::Array{spec.architecture})},
+                            {"vocab_size", spec.vocab_size},
+                            {"hidden_size", spec.hidden_size},
+                            {"intermediate_size", spec.intermediate_size},
+                            {"num_hidden_layers", spec.num_hidden_layers},
+                            {"num_attention_heads", spec.num_attention_heads},
+                            {"num_key_value_heads", spec.num_key_value_heads},
+                            {"head_dim", spec.head_dim},
+                            {"max_position_embeddings", spec.max_position_embeddings},
+                            {"rms_norm_eps", spec.rms_norm_eps},
+                            {"hidden_act", activation},
+                            {"tie_word_embeddings", spec.tie_word_embeddings},
+                            {"attention_bias", spec.o_bias},
+                            {"mlp_bias", spec.mlp_bias},
+                            {"attn_sub_norm", spec.attn_sub_norm},
+                            {"ffn_sub_norm", spec.ffn_sub_norm},
+                            {"int8_activations", spec.int8_activations},
+                            {"eos_token_id", Json::array(spec.eos_token_ids)},
+                            {"bos_token_id", Json::array(spec.bos_token_ids)}});
+  if (spec.rope.scaling == RopeScaling::kNone) {
+    json.set("rope_theta", spec.rope.theta);
+  } else {
+    json.set("rope_parameters", rope_to_json(spec.rope));
+  }
+  const auto family = std::ranges::find(families(), spec.model_type, &Family::model_type);
+  if (family != families().end()) add_layers(spec, *family, json);
+  return json;
 }
 
 }  // namespace trilith::model

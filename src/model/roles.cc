@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 
@@ -24,7 +25,7 @@ struct RoleRow {
   std::string_view shard;
   std::string_view gguf;
 };
-constexpr std::array<RoleRow, 14> kRows = {{
+constexpr std::array<RoleRow, 16> kRows = {{
     {Role::kEmbedding, "embed", Kind::kEmbedding, false, "model.embed_tokens", "", "",
      "token_embd"},
     {Role::kInputNorm, "input_norm", Kind::kNorm, true, "input_layernorm", "", "", "attn_norm"},
@@ -34,6 +35,8 @@ constexpr std::array<RoleRow, 14> kRows = {{
      "attn_k"},
     {Role::kVProj, "v_proj", Kind::kLinear, true, "self_attn.v_proj", "self_attn.qkv_proj", "v",
      "attn_v"},
+    {Role::kQNorm, "q_norm", Kind::kNorm, true, "self_attn.q_norm", "", "", "attn_q_norm"},
+    {Role::kKNorm, "k_norm", Kind::kNorm, true, "self_attn.k_norm", "", "", "attn_k_norm"},
     {Role::kAttnSubNorm, "attn_sub_norm", Kind::kNorm, true, "self_attn.attn_sub_norm", "", "",
      "attn_sub_norm"},
     {Role::kOProj, "o_proj", Kind::kLinear, true, "self_attn.o_proj", "", "", "attn_output"},
@@ -57,19 +60,6 @@ const RoleRow& row_of(Role role) {
 }
 
 constexpr std::string_view kLayerPrefix = "model.layers.";
-
-bool present(const ModelSpec& spec, Role role) {
-  switch (role) {
-    case Role::kAttnSubNorm:
-      return spec.attn_sub_norm;
-    case Role::kFfnSubNorm:
-      return spec.ffn_sub_norm;
-    case Role::kLmHead:
-      return !spec.tie_word_embeddings;
-    default:
-      return true;
-  }
-}
 
 }  // namespace
 
@@ -115,11 +105,11 @@ std::vector<ModuleId> modules_of(const ModelSpec& spec) {
   std::vector<ModuleId> modules = {{Role::kEmbedding, -1}};
   for (int64_t layer = 0; layer < spec.num_hidden_layers; ++layer) {
     for (const RoleRow& row : kRows) {
-      if (row.in_layer && present(spec, row.role)) modules.push_back({row.role, layer});
+      if (row.in_layer && has_role(spec, row.role)) modules.push_back({row.role, layer});
     }
   }
   modules.push_back({Role::kFinalNorm, -1});
-  if (present(spec, Role::kLmHead)) modules.push_back({Role::kLmHead, -1});
+  if (has_role(spec, Role::kLmHead)) modules.push_back({Role::kLmHead, -1});
   return modules;
 }
 
@@ -137,6 +127,9 @@ MatrixShape module_shape(const ModelSpec& spec, Role role) {
     case Role::kKProj:
     case Role::kVProj:
       return {spec.kv_size(), spec.hidden_size};
+    case Role::kQNorm:
+    case Role::kKNorm:
+      return {spec.head_dim, 1};
     case Role::kAttnSubNorm:
       return {spec.q_size(), 1};
     case Role::kOProj:
@@ -152,13 +145,30 @@ MatrixShape module_shape(const ModelSpec& spec, Role role) {
   TRILITH_CHECK(false);
 }
 
+bool has_role(const ModelSpec& spec, Role role) {
+  switch (role) {
+    case Role::kQNorm:
+    case Role::kKNorm:
+      return spec.qk_norm;
+    case Role::kAttnSubNorm:
+      return spec.attn_sub_norm;
+    case Role::kFfnSubNorm:
+      return spec.ffn_sub_norm;
+    case Role::kLmHead:
+      return !spec.tie_word_embeddings;
+    default:
+      return true;
+  }
+}
+
 bool has_bias(const ModelSpec& spec, Role role) {
   switch (role) {
     case Role::kQProj:
     case Role::kKProj:
     case Role::kVProj:
+      return spec.qkv_bias;
     case Role::kOProj:
-      return spec.attention_bias;
+      return spec.o_bias;
     case Role::kGateProj:
     case Role::kUpProj:
     case Role::kDownProj:
@@ -181,8 +191,9 @@ Destination transformers_destination(const ModuleId& id) {
 
 Destination gguf_destination(const ModuleId& id, std::string_view model_type) {
   const RoleRow& row = row_of(id.role);
-  const bool permuted =
-      (id.role == Role::kQProj || id.role == Role::kKProj) && model_type != "bitnet";
+  constexpr std::string_view kPermuted[] = {"", "llama", "mistral", "smollm3"};
+  const bool permuted = (id.role == Role::kQProj || id.role == Role::kKProj) &&
+                        std::ranges::find(kPermuted, model_type) != std::end(kPermuted);
   std::string name = row.in_layer ? fmt::format("blk.{}.{}.weight", id.layer, row.gguf)
                                   : fmt::format("{}.weight", row.gguf);
   return {std::move(name), permuted ? "permute" : "copy", ""};

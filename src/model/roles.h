@@ -18,6 +18,8 @@ enum class Role {
   kQProj,
   kKProj,
   kVProj,
+  kQNorm,
+  kKNorm,
   kAttnSubNorm,
   kOProj,
   kPostNorm,
@@ -55,6 +57,8 @@ struct MatrixShape {
 };
 // [N, K] of a linear or the embedding; [n, 1] of a norm's gain.
 MatrixShape module_shape(const ModelSpec& spec, Role role);
+// Whether the architecture has the module at all.
+bool has_role(const ModelSpec& spec, Role role);
 bool has_bias(const ModelSpec& spec, Role role);
 
 // Where a module's weight goes in another program.
@@ -65,8 +69,8 @@ struct Destination {
 };
 Destination vllm_destination(const ModuleId& id);
 Destination transformers_destination(const ModuleId& id);
-// llama.cpp's converter reorders the rows of q and k for Llama (pairs 2i, 2i+1 in place of i, i +
-// d/2), not for BitNet.
-Destination gguf_destination(const ModuleId& id, std::string_view model_type = "llama");
+// llama.cpp's converter reorders the rows of q and k (pairs 2i, 2i+1 in place of i, i + d/2) for
+// Llama, Mistral and SmolLM3, not for BitNet and Qwen. An empty model_type counts as Llama's.
+Destination gguf_destination(const ModuleId& id, std::string_view model_type = {});
 
 }  // namespace trilith::model

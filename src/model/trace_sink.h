@@ -2,9 +2,9 @@
 // wants; capture never changes what is computed.
 //
 // Point names, in execution order ("layers.3." before the per-layer ones): embed; input_norm,
-// q_proj, k_proj, v_proj, q_rope, k_rope, attn, attn_sub_norm, o_proj, attn_residual, post_norm,
-// gate_proj, up_proj, act, ffn_sub_norm, down_proj, out; final_norm; logits. A linear under
-// quantised activations adds ".x_codes", ".x_scale" and ".acc".
+// q_proj, k_proj, v_proj, q_norm, k_norm, q_rope, k_rope, attn, attn_sub_norm, o_proj,
+// attn_residual, post_norm, gate_proj, up_proj, act, ffn_sub_norm, down_proj, out; final_norm;
+// logits. A linear under quantised activations adds ".x_codes", ".x_scale" and ".acc".
 #pragma once
 
 #include <cstdint>

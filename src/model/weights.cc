@@ -33,6 +33,29 @@ const Linear& LayerWeights::linear(Role role) const {
   }
 }
 
+const std::vector<float>& LayerWeights::gain(Role role) const {
+  switch (role) {
+    case Role::kInputNorm:
+      return input_norm;
+    case Role::kPostNorm:
+      return post_norm;
+    case Role::kQNorm:
+      return q_norm;
+    case Role::kKNorm:
+      return k_norm;
+    case Role::kAttnSubNorm:
+      return attn_sub_norm;
+    case Role::kFfnSubNorm:
+      return ffn_sub_norm;
+    default:
+      TRILITH_CHECK(false);
+  }
+}
+
+std::vector<float>& LayerWeights::gain(Role role) {
+  return const_cast<std::vector<float>&>(static_cast<const LayerWeights&>(*this).gain(role));
+}
+
 Linear& LayerWeights::linear(Role role) {
   return const_cast<Linear&>(static_cast<const LayerWeights&>(*this).linear(role));
 }

@@ -34,10 +34,13 @@ struct Linear {
 
 struct LayerWeights {
   std::vector<float> input_norm, post_norm;
-  std::vector<float> attn_sub_norm, ffn_sub_norm;  // empty where the architecture has none
+  // Empty where the architecture has none. q_norm and k_norm are of one head.
+  std::vector<float> q_norm, k_norm, attn_sub_norm, ffn_sub_norm;
   Linear q_proj, k_proj, v_proj, o_proj, gate_proj, up_proj, down_proj;
   const Linear& linear(Role role) const;
   Linear& linear(Role role);
+  const std::vector<float>& gain(Role role) const;  // of a norm
+  std::vector<float>& gain(Role role);
 };
 
 struct Weights {

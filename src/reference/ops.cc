@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numbers>
 
 #include "base/check.h"
+#include "reference/rope_frequencies.h"
 
 namespace trilith::reference {
 namespace {
@@ -74,19 +76,29 @@ Matrix rms_norm(const Matrix& x, std::span<const float> gain, double eps) {
   return result;
 }
 
+Matrix head_norm(const Matrix& x, std::span<const float> gain, double eps) {
+  const auto dim = static_cast<int64_t>(gain.size());
+  TRILITH_CHECK(dim > 0 && x.cols % dim == 0);
+  Matrix heads(x.rows * (x.cols / dim), dim);
+  heads.values = x.values;
+  Matrix result(x.rows, x.cols);
+  result.values = rms_norm(heads, gain, eps).values;
+  return result;
+}
+
 Matrix rope(const Matrix& x, int64_t heads, const model::RopeSpec& spec,
             std::span<const int64_t> positions) {
   const int64_t half = spec.head_dim / 2;
   TRILITH_CHECK(x.cols == heads * spec.head_dim &&
                 static_cast<int64_t>(positions.size()) == x.rows);
+  const std::vector<double> frequencies = rope_frequencies(spec);
   Matrix result(x.rows, x.cols);
   for (int64_t i = 0; i < half; ++i) {
-    const double frequency =
-        std::pow(spec.theta, -2.0 * static_cast<double>(i) / static_cast<double>(spec.head_dim));
+    const double frequency = frequencies[static_cast<size_t>(i)];
     for (int64_t t = 0; t < x.rows; ++t) {
       const double angle = static_cast<double>(positions[static_cast<size_t>(t)]) * frequency;
-      const double cosine = std::cos(angle);
-      const double sine = std::sin(angle);
+      const double cosine = std::cos(angle) * spec.attention_factor;
+      const double sine = std::sin(angle) * spec.attention_factor;
       for (int64_t head = 0; head < heads; ++head) {
         const int64_t low = head * spec.head_dim + i;
         const int64_t high = low + half;
@@ -101,7 +113,7 @@ Matrix rope(const Matrix& x, int64_t heads, const model::RopeSpec& spec,
 }
 
 Matrix attention(const Matrix& q, const Matrix& k, const Matrix& v, const model::ModelSpec& spec,
-                 ThreadPool& pool) {
+                 int64_t window, ThreadPool& pool) {
   const int64_t dim = spec.head_dim;
   const int64_t group = spec.num_attention_heads / spec.num_key_value_heads;
   TRILITH_CHECK(q.cols == spec.q_size() && k.cols == spec.kv_size() && v.cols == spec.kv_size());
@@ -114,22 +126,23 @@ Matrix attention(const Matrix& q, const Matrix& k, const Matrix& v, const model:
         for (auto head = static_cast<int64_t>(begin); head < static_cast<int64_t>(end); ++head) {
           const int64_t kv_offset = head / group * dim;
           for (int64_t t = 0; t < q.rows; ++t) {
-            const auto seen = static_cast<size_t>(t + 1);
-            for (size_t s = 0; s < seen; ++s) {
-              weights[s] =
-                  dot(q.row(t) + head * dim, k.row(static_cast<int64_t>(s)) + kv_offset, dim) *
-                  scale;
+            const int64_t first = window == 0 ? 0 : std::max<int64_t>(0, t + 1 - window);
+            double largest = -std::numeric_limits<double>::infinity();
+            for (int64_t s = first; s <= t; ++s) {
+              double& weight = weights[static_cast<size_t>(s)];
+              weight = dot(q.row(t) + head * dim, k.row(s) + kv_offset, dim) * scale;
+              largest = std::max(largest, weight);
             }
-            const double largest = *std::max_element(weights.begin(), weights.begin() + t + 1);
             double total = 0;
-            for (size_t s = 0; s < seen; ++s) {
-              weights[s] = std::exp(weights[s] - largest);
-              total += weights[s];
+            for (int64_t s = first; s <= t; ++s) {
+              double& weight = weights[static_cast<size_t>(s)];
+              weight = std::exp(weight - largest);
+              total += weight;
             }
             double* out = result.row(t) + head * dim;
-            for (size_t s = 0; s < seen; ++s) {
-              const double weight = weights[s] / total;
-              const double* value = v.row(static_cast<int64_t>(s)) + kv_offset;
+            for (int64_t s = first; s <= t; ++s) {
+              const double weight = weights[static_cast<size_t>(s)] / total;
+              const double* value = v.row(s) + kv_offset;
               for (int64_t i = 0; i < dim; ++i) out[i] += weight * value[i];
             }
           }

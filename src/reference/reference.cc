@@ -46,6 +46,11 @@ Status check_spec(const model::ModelSpec& spec) {
         .with_expected(fmt::format("{}", spec.head_dim))
         .with_found(fmt::format("{}", spec.rope.head_dim));
   }
+  if (!spec.layers.empty() && spec.layers.size() != static_cast<size_t>(spec.num_hidden_layers)) {
+    return Error::damaged("the list of layers is not as long as the model is deep")
+        .with_expected(fmt::format("{}", spec.num_hidden_layers))
+        .with_found(fmt::format("{}", spec.layers.size()));
+  }
   if (spec.attn_sub_norm && spec.q_size() != spec.hidden_size) {
     return Error::damaged("attn_sub_norm needs as many attention outputs as hidden_size")
         .with_expected(fmt::format("{}", spec.hidden_size))
@@ -69,15 +74,13 @@ Status check_layer(const model::LayerWeights& layer, int64_t index, const model:
                           Role::kUpProj, Role::kDownProj}) {
     TRILITH_RETURN_IF_ERROR(check_linear(layer.linear(role), {role, index}, spec));
   }
-  const auto norm = [&](Role role, const std::vector<float>& gain, int64_t size) {
-    return check_size(model::module_name({role, index}), gain.size(), size);
-  };
-  TRILITH_RETURN_IF_ERROR(norm(Role::kInputNorm, layer.input_norm, spec.hidden_size));
-  TRILITH_RETURN_IF_ERROR(norm(Role::kPostNorm, layer.post_norm, spec.hidden_size));
-  TRILITH_RETURN_IF_ERROR(
-      norm(Role::kAttnSubNorm, layer.attn_sub_norm, spec.attn_sub_norm ? spec.hidden_size : 0));
-  return norm(Role::kFfnSubNorm, layer.ffn_sub_norm,
-              spec.ffn_sub_norm ? spec.intermediate_size : 0);
+  for (const Role role : {Role::kInputNorm, Role::kPostNorm, Role::kQNorm, Role::kKNorm,
+                          Role::kAttnSubNorm, Role::kFfnSubNorm}) {
+    const int64_t size = model::has_role(spec, role) ? model::module_shape(spec, role).rows : 0;
+    TRILITH_RETURN_IF_ERROR(
+        check_size(model::module_name({role, index}), layer.gain(role).size(), size));
+  }
+  return {};
 }
 
 void record(model::TraceSink& sink, const std::string& point, const LinearOutput& output) {
@@ -108,6 +111,8 @@ std::vector<int64_t> input_columns(const Step& step, const model::ModelSpec& spe
       return {model::module_shape(spec, step.module.role).rows};
     case Operation::kLinear:
       return {model::module_shape(spec, step.module.role).cols};
+    case Operation::kHeadNorm:
+      return {step.module.role == Role::kQNorm ? spec.q_size() : spec.kv_size()};
     case Operation::kRope:
       return {step.module.role == Role::kQProj ? spec.q_size() : spec.kv_size()};
     case Operation::kAttention:
@@ -196,19 +201,7 @@ Status Reference::check_shapes(const Step& step, const StepInputs& inputs) const
 
 std::span<const float> Reference::gain(const ModuleId& module) const {
   if (module.role == Role::kFinalNorm) return weights_->final_norm;
-  const model::LayerWeights& layer = weights_->layers[static_cast<size_t>(module.layer)];
-  switch (module.role) {
-    case Role::kInputNorm:
-      return layer.input_norm;
-    case Role::kPostNorm:
-      return layer.post_norm;
-    case Role::kAttnSubNorm:
-      return layer.attn_sub_norm;
-    case Role::kFfnSubNorm:
-      return layer.ffn_sub_norm;
-    default:
-      TRILITH_CHECK(false);
-  }
+  return weights_->layers[static_cast<size_t>(module.layer)].gain(module.role);
 }
 
 const model::Linear& Reference::linear_weights(const ModuleId& module) const {
@@ -228,6 +221,9 @@ Result<LinearOutput> Reference::evaluate(const Step& step, const StepInputs& inp
     case Operation::kNorm:
       output.value = rms_norm(input(0), gain(step.module), spec.rms_norm_eps);
       break;
+    case Operation::kHeadNorm:
+      output.value = head_norm(input(0), gain(step.module), spec.rms_norm_eps);
+      break;
     case Operation::kLinear:
       if (step.module.role == Role::kLmHead && weights_->tied) {
         output.value = multiply(weights_->embedding, input(0), *pool_);
@@ -245,7 +241,8 @@ Result<LinearOutput> Reference::evaluate(const Step& step, const StepInputs& inp
       break;
     }
     case Operation::kAttention:
-      output.value = attention(input(0), input(1), input(2), spec, *pool_);
+      output.value = attention(input(0), input(1), input(2), spec,
+                               spec.layer(step.module.layer).window, *pool_);
       break;
     case Operation::kGatedActivation:
       output.value = gated_activation(input(0), input(1), spec.activation);

@@ -30,12 +30,18 @@ class StepList {
   // Returns the point of the layer's output.
   std::string add_layer(const std::string& residual) {
     const std::string input = norm("input_norm", residual, Role::kInputNorm);
-    const std::string q = linear("q_proj", input, Role::kQProj);
-    const std::string k = linear("k_proj", input, Role::kKProj);
+    std::string q = linear("q_proj", input, Role::kQProj);
+    std::string k = linear("k_proj", input, Role::kKProj);
     const std::string v = linear("v_proj", input, Role::kVProj);
-    const std::string q_rope = in_layer(Operation::kRope, "q_rope", {q}, Role::kQProj);
-    const std::string k_rope = in_layer(Operation::kRope, "k_rope", {k}, Role::kKProj);
-    std::string update = in_layer(Operation::kAttention, "attn", {q_rope, k_rope, v}, Role::kOProj);
+    if (spec_.qk_norm) {
+      q = in_layer(Operation::kHeadNorm, "q_norm", {q}, Role::kQNorm);
+      k = in_layer(Operation::kHeadNorm, "k_norm", {k}, Role::kKNorm);
+    }
+    if (spec_.layer(layer_).rope) {
+      q = in_layer(Operation::kRope, "q_rope", {q}, Role::kQProj);
+      k = in_layer(Operation::kRope, "k_rope", {k}, Role::kKProj);
+    }
+    std::string update = in_layer(Operation::kAttention, "attn", {q, k, v}, Role::kOProj);
     if (spec_.attn_sub_norm) update = norm("attn_sub_norm", update, Role::kAttnSubNorm);
     update = linear("o_proj", update, Role::kOProj);
     const std::string middle =

@@ -16,6 +16,7 @@ enum class Operation {
   kEmbed,            // reads ids
   kNorm,             // x
   kLinear,           // x
+  kHeadNorm,         // x, each head for itself
   kRope,             // x, with the heads of module's role (q_proj or k_proj)
   kAttention,        // q, k, v
   kGatedActivation,  // gate, up

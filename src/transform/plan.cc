@@ -168,12 +168,30 @@ Result<QuantMatrix> stored_codes(const Source& source, const PartSource& part,
       .with_hint("converting keeps every weight; making a dense model low-bit is quantising it");
 }
 
+// Architectures that a GGUF file written here says whole. Readers of the others want more keys than
+// are written (windows, scaled angles), or other names.
+Status check_ggml_architecture(const model::ModelSpec& spec) {
+  constexpr std::string_view kTypes[] = {"llama", "bitnet", "qwen2", "qwen3"};
+  const bool known = std::ranges::find(kTypes, spec.model_type) != std::end(kTypes);
+  const bool scaled = spec.rope.scaling != model::RopeScaling::kNone;
+  if (known && !scaled && spec.layers.empty()) return {};
+  return Error::unsupported("GGUF files of this architecture are not written")
+      .with_file("config.json")
+      .with_expected(fmt::format("{}, without windows and scaled RoPE", fmt::join(kTypes, ", ")))
+      .with_found(spec.model_type + (scaled                 ? " with scaled RoPE"
+                                     : !spec.layers.empty() ? " with windows"
+                                                            : ""));
+}
+
 class Planner {
  public:
   Planner(const ConvertRequest& request, const Source& source)
       : request_(request), source_(source), target_(*request.target) {}
 
   Result<Plan> plan(const std::function<Status()>& after_part) {
+    if (target_.ggml != nullptr) {
+      TRILITH_RETURN_IF_ERROR(check_ggml_architecture(source_.spec));
+    }
     if (target_.row != nullptr) {
       TRILITH_ASSIGN_OR_RETURN(const PackingSpec spec,
                                grouped_spec(target_, grain_of(source_), request_.group));

@@ -8,7 +8,8 @@ import subprocess
 import pytest
 import torch
 from safetensors.torch import load_file
-from transformers import AutoModelForCausalLM, BitNetConfig, LlamaConfig
+from transformers import (AutoModelForCausalLM, BitNetConfig, LlamaConfig, MistralConfig,
+                          Qwen2Config, Qwen3Config, SmolLM3Config)
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("TRILITH_BUILD", ROOT / "build" / "release"))
@@ -56,6 +57,50 @@ def test_defaults_are_those_of_transformers(tmp_path, config_class, given):
         assert ours["hidden_act"] == activations.get(theirs.hidden_act, theirs.hidden_act)
         assert ours["rope_theta"] == theirs.rope_parameters["rope_theta"]
         assert ours["head_dim"] == 4
+
+
+YARN = {"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 64}
+
+
+@pytest.mark.parametrize("config_class", [MistralConfig, Qwen2Config, Qwen3Config, SmolLM3Config])
+@pytest.mark.parametrize("given", [
+    {},
+    {"num_key_value_heads": 16, "tie_word_embeddings": True, "rms_norm_eps": 1e-3},
+    {"sliding_window": 5},
+    {"sliding_window": None},
+    {"use_sliding_window": True, "sliding_window": 6, "max_window_layers": 3},
+    {"no_rope_layers": [0, 1, 1, 0, 1, 0], "use_sliding_window": True, "sliding_window": 7},
+    {"no_rope_layer_interval": 3},
+    {"rope_parameters": YARN, "rope_theta": 5e5},
+    {"rope_scaling": {"type": "linear", "factor": 3.0}},
+])
+def test_defaults_that_differ_from_layer_to_layer(tmp_path, config_class, given):
+    sizes = {**SIZES, "hidden_size": 64, "num_attention_heads": 32, "num_hidden_layers": 6}
+    by_hand = {"model_type": config_class.model_type, **sizes, **given}
+    (tmp_path / "config.json").write_text(json.dumps(by_hand))
+    theirs = config_class.from_dict(dict(by_hand))
+    saved = tmp_path / "saved"
+    theirs.save_pretrained(saved)
+    for folder in (tmp_path, saved):
+        ours = spec_of(folder)
+        for key in (*sizes, "num_key_value_heads", "rms_norm_eps", "max_position_embeddings",
+                    "tie_word_embeddings", "hidden_act"):
+            assert ours[key] == getattr(theirs, key), key
+        assert ours["head_dim"] == getattr(theirs, "head_dim", 2)
+        types = getattr(theirs, "layer_types", None)
+        if types is not None:
+            assert ours["layer_types"] == types
+        windows = types is None or "sliding_attention" in types
+        assert ours["sliding_window"] == (theirs.sliding_window if windows else None)
+        if config_class is SmolLM3Config:
+            assert ours["no_rope_layers"] == theirs.no_rope_layers
+        rope = theirs.rope_parameters
+        assert ours.get("rope_theta", ours.get("rope_parameters", {}).get("rope_theta")) == \
+            rope["rope_theta"]
+        if rope["rope_type"] != "default":
+            mine = ours["rope_parameters"]
+            assert {key: mine[key] for key in rope if key != "type"} == \
+                {key: value for key, value in rope.items() if key != "type"}
 
 
 BITNET = {"quant_method": "bitnet", "quantization_mode": "offline"}

@@ -1,4 +1,4 @@
-"""Tiny models of both architectures whose weights make every operation matter.
+"""Tiny models of every architecture whose weights make every operation matter.
 
 A random model with the usual initialisation attends uniformly and adds almost nothing to the
 residual, so a wrong port of it passes. Here the scale of each matrix is chosen so that attention is
@@ -16,7 +16,9 @@ import pathlib
 import numpy as np
 import torch
 from safetensors.torch import save_file
-from transformers import BitNetConfig, BitNetForCausalLM, LlamaConfig, LlamaForCausalLM
+from transformers import (AutoModelForCausalLM, BitNetConfig, BitNetForCausalLM, LlamaConfig,
+                          LlamaForCausalLM, MistralConfig, PreTrainedConfig, Qwen2Config,
+                          Qwen3Config, SmolLM3Config)
 
 LINEARS = ("q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj")
 
@@ -24,6 +26,7 @@ LINEARS = ("q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down
 # is, o and down how large the updates are.
 GAINS = {"q_proj": 1.6, "k_proj": 1.6, "v_proj": 1.0, "o_proj": 1.0, "gate_proj": 1.4,
          "up_proj": 1.0, "down_proj": 1.0}
+BIAS = 0.4  # standard deviation of a bias, as a share of what the weights give
 
 
 @dataclasses.dataclass
@@ -61,8 +64,11 @@ def _fill(model: torch.nn.Module, seed: int, ternary: str | None) -> dict[str, T
     with torch.no_grad():
         for name, parameter in model.named_parameters():
             role = name.split(".")[-2]
-            if parameter.dim() == 1:  # norms
+            if name.endswith(".bias"):
+                values = rng.normal(0, BIAS * GAINS[role], size=parameter.shape)
+            elif parameter.dim() == 1:  # norms
                 values = rng.uniform(0.5, 1.5, size=parameter.shape)
+                values *= GAINS.get(role.replace("norm", "proj"), 1.0)  # q_norm, k_norm
             elif role in LINEARS:
                 std = GAINS[role] / math.sqrt(parameter.shape[1])
                 if ternary:
@@ -99,6 +105,18 @@ def make_bitnet(seed: int, *, ternary: str | None = None, **overrides) -> TinyMo
     config = BitNetConfig(**_sizes(tie_word_embeddings=True, hidden_act="relu2", **overrides))
     config._attn_implementation = "eager"
     model = BitNetForCausalLM(config).to(torch.float64).eval()
+    return TinyModel(model, _fill(model, seed, ternary))
+
+
+CONFIGS = {"mistral": MistralConfig, "qwen2": Qwen2Config, "qwen3": Qwen3Config,
+           "smollm3": SmolLM3Config, "llama": LlamaConfig}
+
+
+def make_model(model_type: str, seed: int, *, ternary: str | None = None, **overrides) -> TinyModel:
+    """Any of CONFIGS, with what the config class and `overrides` say."""
+    config: PreTrainedConfig = CONFIGS[model_type](**_sizes(**overrides))
+    config._attn_implementation = "eager"
+    model = AutoModelForCausalLM.from_config(config).to(torch.float64).eval()
     return TinyModel(model, _fill(model, seed, ternary))
 
 
@@ -163,6 +181,25 @@ def save_packed(tiny: TinyModel, folder: pathlib.Path) -> pathlib.Path:
     return folder
 
 
+def save_announced(tiny: TinyModel, folder: pathlib.Path) -> pathlib.Path:
+    """The same weights as transformers' BitNet integration stores them: quarter planes of uint8
+    [N/4, K], one scale a matrix that multiplies, and the announcement in config.json."""
+    from transformers.integrations.bitnet import pack_weights
+
+    _write_configs(tiny, folder)
+    tensors = _plain_tensors(tiny)
+    for name, linear in tiny.linears.items():
+        levels = torch.from_numpy(linear.levels.astype(np.float32))
+        tensors[name + ".weight"] = pack_weights(levels)
+        tensors[name + ".weight_scale"] = torch.from_numpy(linear.scale)
+    save_file(tensors, folder / "model.safetensors")
+    config = json.loads((folder / "config.json").read_text())
+    config["quantization_config"] = {"quant_method": "bitnet", "linear_class": "autobitlinear",
+                                     "quantization_mode": "offline"}
+    (folder / "config.json").write_text(json.dumps(config))
+    return folder
+
+
 def token_ids(tiny: TinyModel, length: int, seed: int) -> list[int]:
     rng = np.random.default_rng(seed)
     return rng.integers(0, tiny.config.vocab_size, size=length).tolist()
@@ -171,8 +208,8 @@ def token_ids(tiny: TinyModel, length: int, seed: int) -> list[int]:
 def check_liveliness(points: dict[str, np.ndarray], attentions: list[np.ndarray]) -> None:
     """`attentions`: per layer [heads, T, T], softmax weights; `points`: a trace, [T, …] each."""
     for layer, weights in enumerate(attentions):
-        tokens = weights.shape[-1]
-        last = weights[:, -1, :]  # the row that sees everything
+        last = weights[:, -1, :]  # the row that sees most
+        tokens = np.count_nonzero(last.max(axis=0))  # those in its window
         entropy = -(last * np.log(np.maximum(last, 1e-300))).sum(axis=-1).mean()
         assert 0.1 * math.log(tokens) <= entropy <= 0.8 * math.log(tokens), (layer, entropy)
         before = points["embed" if layer == 0 else f"layers.{layer - 1}.out"]

@@ -184,7 +184,7 @@ model::Weights make_weights(const TinyModel& tiny) {
   spec.rope = {10000.0, tiny.head_dim};
   spec.max_position_embeddings = tiny.context;
   spec.tie_word_embeddings = weights.tied = tiny.tied;
-  spec.attention_bias = spec.mlp_bias = tiny.bias;
+  spec.qkv_bias = spec.o_bias = spec.mlp_bias = tiny.bias;
   const DType dtype = tiny.dense_dtype;
   weights.embedding = dense(random, dtype, tiny.vocab, tiny.hidden, 1.0F);
   for (int64_t i = 0; i < tiny.layers; ++i) {

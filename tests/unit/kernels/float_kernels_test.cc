@@ -188,24 +188,32 @@ TEST_P(FloatKernels, AttentionIsAsWrittenAndIgnoresChunks) {
   Random random(9);
   const int64_t dim = 24;
   const int64_t heads = 3;
-  for (const int64_t count : {1, 2, 127, 128, 129, 300, 513}) {
+  // Keys before `first` lie outside the window, also in the middle of a block.
+  const std::pair<int64_t, int64_t> ranges[] = {{0, 1},   {0, 2},     {0, 127},   {0, 128},
+                                                {0, 129}, {0, 300},   {0, 513},   {5, 6},
+                                                {3, 90},  {127, 129}, {128, 300}, {200, 513}};
+  for (const auto& range : ranges) {
+    const int64_t first = range.first;
+    const int64_t count = range.second;
     const auto q = random_floats(random, heads * dim);
     const auto keys = random_floats(random, count * dim);
     const auto values = random_floats(random, count * dim);
     const auto run = [&](const KernelSet& s) {
       std::vector<float> scratch;
       std::vector<float> out(static_cast<size_t>(heads * dim), 7.0F);
-      attend(s, {q.data(), heads, dim, keys.data(), values.data(), dim, count, 0.2F, out.data()},
-             scratch);
+      attend(
+          s,
+          {q.data(), heads, dim, keys.data(), values.data(), dim, first, count, 0.2F, out.data()},
+          scratch);
       return out;
     };
-    expect_as_scalar(run, "keys " + std::to_string(count));
+    expect_as_scalar(run, "keys " + std::to_string(first) + " to " + std::to_string(count));
     const auto out = run(set());
     for (int64_t h = 0; h < heads; ++h) {
       std::vector<double> weights(static_cast<size_t>(count));
       double total = 0;
       double largest = 0;
-      for (int64_t j = 0; j < count; ++j) {
+      for (int64_t j = first; j < count; ++j) {
         double dot = 0;
         double magnitude = 0;
         for (int64_t d = 0; d < dim; ++d) {
@@ -221,7 +229,7 @@ TEST_P(FloatKernels, AttentionIsAsWrittenAndIgnoresChunks) {
       for (int64_t d = 0; d < dim; ++d) {
         double truth = 0;
         double magnitude = 0;
-        for (int64_t j = 0; j < count; ++j) {
+        for (int64_t j = first; j < count; ++j) {
           const double term = weights[static_cast<size_t>(j)] / total *
                               static_cast<double>(values[static_cast<size_t>(j * dim + d)]);
           truth += term;

@@ -3,7 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <filesystem>
+
+#include "support/architectures.h"
 
 namespace trilith::model {
 namespace {
@@ -17,6 +20,12 @@ Json llama() {
 Json bitnet() {
   return *Json::parse(R"({"model_type":"bitnet","vocab_size":64,"hidden_size":40,
     "intermediate_size":48,"num_hidden_layers":2,"num_attention_heads":10})");
+}
+
+Json without_architectures() {
+  Json config = llama();
+  config.as_object()->erase(config.as_object()->begin());
+  return config;
 }
 
 Json with(Json config, const char* key, Json value) {
@@ -40,7 +49,8 @@ TEST(ModelSpec, LlamaDefaultsAreThoseOfTransformers) {
   EXPECT_EQ(spec.activation, MlpActivation::kSilu);
   EXPECT_EQ(spec.max_position_embeddings, 2048);
   EXPECT_FALSE(spec.tie_word_embeddings);
-  EXPECT_FALSE(spec.attention_bias || spec.mlp_bias || spec.attn_sub_norm || spec.ffn_sub_norm);
+  EXPECT_FALSE(spec.qkv_bias || spec.o_bias || spec.mlp_bias || spec.attn_sub_norm ||
+               spec.ffn_sub_norm);
   EXPECT_FALSE(spec.int8_activations);
   EXPECT_TRUE(spec.eos_token_ids.empty());
 }
@@ -72,6 +82,96 @@ TEST(ModelSpec, RopeThetaIsFoundWhereverItLies) {
             1e4);  // rope_scaling overrides
 }
 
+Json family(const char* model_type) {
+  return with(without_architectures(), "model_type", model_type);
+}
+
+TEST(ModelSpec, DefaultsOfTheOtherFamilies) {
+  const ModelSpec mistral = spec_of(with(family("mistral"), "num_key_value_heads", 2));
+  EXPECT_EQ(mistral.architecture, "MistralForCausalLM");
+  EXPECT_EQ(mistral.layers, (std::vector<LayerSpec>(2, {4096, true})));
+  EXPECT_EQ(mistral.max_position_embeddings, 131072);
+  EXPECT_FALSE(mistral.qkv_bias || mistral.qk_norm || mistral.tie_word_embeddings);
+
+  const ModelSpec qwen2 = spec_of(with(family("qwen2"), "num_key_value_heads", nullptr));
+  EXPECT_TRUE(qwen2.qkv_bias);
+  EXPECT_FALSE(qwen2.o_bias || qwen2.mlp_bias || qwen2.qk_norm);
+  EXPECT_TRUE(qwen2.layers.empty());  // use_sliding_window is off
+  EXPECT_EQ(qwen2.max_position_embeddings, 32768);
+
+  const ModelSpec qwen3 = spec_of(with(family("qwen3"), "num_key_value_heads", 4));
+  EXPECT_TRUE(qwen3.qk_norm);
+  EXPECT_FALSE(qwen3.qkv_bias);
+  EXPECT_EQ(qwen3.head_dim, 128);
+  EXPECT_EQ(
+      spec_of(with(with(family("qwen3"), "num_key_value_heads", 4), "head_dim", nullptr)).head_dim,
+      8);
+
+  const ModelSpec smollm3 = spec_of(with(family("smollm3"), "num_hidden_layers", 5));
+  EXPECT_TRUE(smollm3.tie_word_embeddings);
+  EXPECT_EQ(smollm3.rope.theta, 2e6);
+  EXPECT_EQ(smollm3.num_key_value_heads, 4);
+  EXPECT_EQ(smollm3.layers, (std::vector<LayerSpec>{{}, {}, {}, {0, false}, {}}));
+}
+
+TEST(ModelSpec, WindowsByLayer) {
+  const Json mistral = with(family("mistral"), "num_key_value_heads", 2);
+  EXPECT_TRUE(spec_of(with(mistral, "sliding_window", nullptr)).layers.empty());
+  EXPECT_EQ(spec_of(with(mistral, "sliding_window", 5)).layer(1).window, 5);
+
+  const Json qwen =
+      with(with(with(family("qwen3"), "num_key_value_heads", 4), "num_hidden_layers", 3),
+           "use_sliding_window", true);
+  EXPECT_TRUE(spec_of(qwen).layers.empty());  // from layer 28 on
+  const Json late = with(with(qwen, "max_window_layers", 2), "sliding_window", 6);
+  EXPECT_EQ(spec_of(late).layers, (std::vector<LayerSpec>{{}, {}, {6, true}}));
+  const Json types = *Json::parse(R"(["sliding_attention","full_attention","full_attention"])");
+  EXPECT_EQ(spec_of(with(late, "layer_types", types)).layers,
+            (std::vector<LayerSpec>{{6, true}, {}, {}}));
+
+  const Json nope = with(with(with(family("smollm3"), "use_sliding_window", true), "no_rope_layers",
+                              *Json::parse("[1,0,0]")),
+                         "sliding_window", 6);
+  EXPECT_EQ(spec_of(nope).layers, (std::vector<LayerSpec>{{0, true}, {6, false}}));
+}
+
+TEST(ModelSpec, ScaledRope) {
+  const auto rope = [](const char* text) {
+    return spec_of(with(llama(), "rope_scaling", *Json::parse(text))).rope;
+  };
+  const RopeSpec linear = rope(R"({"type":"linear","factor":2.5})");
+  EXPECT_EQ(linear.scaling, RopeScaling::kLinear);
+  EXPECT_EQ(linear.factor, 2.5);
+  EXPECT_EQ(rope(R"({"rope_type":"dynamic","factor":2.5})"), (RopeSpec{10000.0, 8}));
+  const RopeSpec llama3 =
+      rope(R"({"rope_type":"llama3","factor":8,"low_freq_factor":2,"high_freq_factor":3})");
+  EXPECT_EQ(llama3.scaling, RopeScaling::kLlama3);
+  EXPECT_EQ(llama3.original_positions, 2048);  // max_position_embeddings
+  EXPECT_EQ(llama3.high_freq_factor, 3);
+  const RopeSpec yarn =
+      rope(R"({"rope_type":"yarn","factor":4,"original_max_position_embeddings":512})");
+  EXPECT_EQ(yarn.scaling, RopeScaling::kYarn);
+  EXPECT_EQ(yarn.original_positions, 512);
+  EXPECT_EQ(yarn.beta_fast, 32);
+  EXPECT_TRUE(yarn.truncate);
+  EXPECT_DOUBLE_EQ(yarn.attention_factor, 0.1 * std::log(4.0) + 1);
+  EXPECT_DOUBLE_EQ(rope(R"({"rope_type":"yarn","factor":null,
+      "original_max_position_embeddings":512})")
+                       .factor,
+                   4);
+  EXPECT_DOUBLE_EQ(
+      rope(R"({"rope_type":"yarn","factor":4,"mscale":0.5,"mscale_all_dim":2})").attention_factor,
+      (0.05 * std::log(4.0) + 1) / (0.2 * std::log(4.0) + 1));
+  EXPECT_EQ(rope(R"({"rope_type":"yarn","factor":4,"attention_factor":1.5})").attention_factor,
+            1.5);
+  // Written beside the object, it goes before what the object says.
+  const Json outside = with(llama(), "original_max_position_embeddings", 64);
+  EXPECT_EQ(
+      spec_of(with(outside, "rope_scaling", *Json::parse(R"({"rope_type":"yarn","factor":4})")))
+          .rope.original_positions,
+      64);
+}
+
 TEST(ModelSpec, EndTokensComeFromTheGenerationConfigFirst) {
   const Json config = with(llama(), "eos_token_id", 7);
   EXPECT_EQ(spec_of(config).eos_token_ids, (std::vector<int64_t>{7}));
@@ -98,6 +198,12 @@ TEST(ModelSpec, ReadsBackWhatItWrites) {
   }
 }
 
+TEST(ModelSpec, EveryArchitectureReadsBackWhatItWrites) {
+  for (const support::NamedSpec& named : support::architectures()) {
+    EXPECT_EQ(spec_of(to_json(named.spec)), named.spec) << named.name;
+  }
+}
+
 TEST(ModelSpec, ReadsTheSample) {
   const auto config =
       read_json_file(std::string(TRILITH_SOURCE_DIR) + "/models/sample/config.json");
@@ -120,6 +226,9 @@ std::vector<BadConfig> bad_configs() {
   const auto scaled = [](const char* type) {
     return Json::object({{"rope_type", type}, {"factor", 8.0}});
   };
+  const auto rope = [](const char* text) { return *Json::parse(text); };
+  const Json mistral = with(family("mistral"), "num_key_value_heads", 2);
+  const Json qwen = with(family("qwen2"), "num_key_value_heads", 2);
   Json headless = llama();
   headless.as_object()->erase(headless.as_object()->begin() + 3);
   return {
@@ -148,10 +257,41 @@ std::vector<BadConfig> bad_configs() {
       {"eps zero", with(llama(), "rms_norm_eps", 0), kDamaged, "rms_norm_eps"},
       {"eps no number", with(llama(), "rms_norm_eps", "1e-5"), kDamaged, "rms_norm_eps"},
       {"theta negative", with(llama(), "rope_theta", -1.0), kDamaged, "rope_theta"},
-      {"linear rope", with(llama(), "rope_scaling", scaled("linear")), kUnsupported, "linear"},
-      {"llama3 rope", with(llama(), "rope_parameters", scaled("llama3")), kUnsupported, "llama3"},
-      {"older key", with(llama(), "rope_scaling", Json::object({{"type", "dynamic"}})),
-       kUnsupported, "dynamic"},
+      {"longrope", with(llama(), "rope_scaling", scaled("longrope")), kUnsupported, "longrope"},
+      {"llama3 without its factors", with(llama(), "rope_parameters", scaled("llama3")), kDamaged,
+       "low_freq_factor"},
+      {"older key", with(llama(), "rope_scaling", Json::object({{"type", "su"}})), kUnsupported,
+       "su"},
+      {"no factor", with(llama(), "rope_scaling", Json::object({{"type", "linear"}})), kDamaged,
+       "factor"},
+      {"factor below 1", with(llama(), "rope_scaling", rope(R"({"type":"linear","factor":0.5})")),
+       kDamaged, "factor"},
+      {"key of another kind",
+       with(llama(), "rope_scaling", rope(R"({"type":"linear","factor":2,"beta_fast":3})")),
+       kUnsupported, "beta_fast"},
+      {"llama3 without room",
+       with(llama(), "rope_scaling", rope(R"({"type":"llama3","factor":2,"low_freq_factor":4,
+         "high_freq_factor":4})")),
+       kDamaged, "high_freq_factor"},
+      {"yarn turned round",
+       with(llama(), "rope_scaling", rope(R"({"type":"yarn","factor":2,"beta_fast":1,
+         "beta_slow":4})")),
+       kDamaged, "beta_fast"},
+      {"window no size", with(mistral, "sliding_window", 0), kDamaged, "sliding_window"},
+      {"types of Mistral", with(mistral, "layer_types", *Json::parse("[]")), kUnsupported,
+       "layer_types"},
+      {"types too few", with(qwen, "layer_types", *Json::parse(R"(["full_attention"])")), kDamaged,
+       "layer_types"},
+      {"types unknown", with(qwen, "layer_types", *Json::parse(R"(["chunked_attention",""])")),
+       kUnsupported, "chunked_attention"},
+      {"window not in use",
+       with(qwen, "layer_types", *Json::parse(R"(["sliding_attention","full_attention"])")),
+       kDamaged, "sliding_window"},
+      {"positions of too few layers",
+       with(family("smollm3"), "no_rope_layers", *Json::parse("[1]")), kDamaged, "no_rope_layers"},
+      {"positions no flag", with(family("smollm3"), "no_rope_layers", *Json::parse("[1,2]")),
+       kDamaged, "no_rope_layers"},
+      {"MLP bias of Qwen", with(qwen, "mlp_bias", true), kUnsupported, "mlp_bias"},
       {"default with a factor", with(llama(), "rope_scaling", scaled("default")), kUnsupported,
        "factor"},
       {"rope a layer type",

@@ -3,9 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <set>
 
 #include "model/trace_sink.h"
+#include "support/architectures.h"
 #include "support/tiny_spec.h"
 
 namespace trilith::model {
@@ -29,6 +31,24 @@ TEST(Roles, NamesGoBothWays) {
   }
   EXPECT_EQ(module_from_name("lm_head"), (ModuleId{Role::kLmHead, -1}));
   EXPECT_EQ(module_from_name("model.layers.10.self_attn.q_proj"), (ModuleId{Role::kQProj, 10}));
+}
+
+TEST(Roles, EveryArchitectureHasItsModulesAndPoints) {
+  for (const support::NamedSpec& named : support::architectures()) {
+    SCOPED_TRACE(named.name);
+    std::set<std::string> names;
+    for (const ModuleId& id : modules_of(named.spec)) {
+      EXPECT_TRUE(has_role(named.spec, id.role));
+      EXPECT_EQ(module_from_name(module_name(id)), id);
+      EXPECT_TRUE(names.insert(module_name(id)).second);
+      EXPECT_GT(module_shape(named.spec, id.role).rows, 0);
+    }
+    const std::string norm = "model.layers.1.self_attn.q_norm";
+    EXPECT_EQ(names.contains(norm), named.spec.qk_norm);
+    const auto points = trace_points(named.spec);
+    EXPECT_EQ(std::ranges::count(points, "layers.1.q_norm"), named.spec.qk_norm ? 1 : 0);
+    EXPECT_EQ(std::ranges::count(points, "layers.1.q_rope"), named.spec.layer(1).rope ? 1 : 0);
+  }
 }
 
 TEST(Roles, OtherSpellingsAreNoModules) {
@@ -85,6 +105,11 @@ TEST(Roles, DestinationsInOtherPrograms) {
   EXPECT_EQ(key.op, "permute");
   EXPECT_EQ(gguf_destination({Role::kKProj, 3}, "bitnet").op, "copy");
   EXPECT_EQ(gguf_destination({Role::kVProj, 3}).op, "copy");
+  EXPECT_EQ(gguf_destination({Role::kQProj, 3}, "qwen3").op, "copy");
+  EXPECT_EQ(gguf_destination({Role::kQProj, 3}, "qwen2").op, "copy");
+  EXPECT_EQ(gguf_destination({Role::kQProj, 3}, "mistral").op, "permute");
+  EXPECT_EQ(gguf_destination({Role::kQProj, 3}, "smollm3").op, "permute");
+  EXPECT_EQ(gguf_destination({Role::kQNorm, 3}, "qwen3").name, "blk.3.attn_q_norm.weight");
   EXPECT_EQ(gguf_destination({Role::kEmbedding, -1}).name, "token_embd.weight");
 }
 

@@ -21,6 +21,17 @@ TEST(RmsNorm, DividesByTheRootMeanSquare) {
   EXPECT_DOUBLE_EQ(rms_norm(x, gain, 18.75).values[0], 0.2);  // eps is inside the root
 }
 
+TEST(HeadNorm, EachHeadForItself) {
+  Matrix x(2, 4);
+  x.values = {3, 4, 0, 2, 1, 1, 6, 8};
+  const std::vector<float> gain{1, 2};
+  const Matrix y = head_norm(x, gain, 0);
+  EXPECT_DOUBLE_EQ(y.row(0)[0], 3 / std::sqrt(12.5));
+  EXPECT_DOUBLE_EQ(y.row(0)[3], 2 / std::sqrt(2.0) * 2);
+  EXPECT_DOUBLE_EQ(y.row(1)[1], 2);
+  EXPECT_DOUBLE_EQ(y.row(1)[3], 8 / std::sqrt(50.0) * 2);
+}
+
 TEST(Rope, TurnsHalvesByPositionTimesFrequency) {
   model::RopeSpec spec;
   spec.theta = 100;
@@ -50,9 +61,24 @@ TEST(Attention, IsCausalAndGroupsQueryHeads) {
   Matrix k(3, 2);
   Matrix v(3, 2);
   v.values = {1, 10, 3, 30, 8, 80};
-  const Matrix y = attention(q, k, v, attention_spec(), pool);
+  const Matrix y = attention(q, k, v, attention_spec(), 0, pool);
   const std::vector<double> expected{1, 1, 10, 10, 2, 2, 20, 20, 4, 4, 40, 40};
   for (size_t i = 0; i < expected.size(); ++i) EXPECT_NEAR(y.values[i], expected[i], 1e-13);
+}
+
+TEST(Attention, AWindowCountsTheTokenItself) {
+  ThreadPool pool(1);
+  Matrix q(3, 4);
+  Matrix k(3, 2);
+  Matrix v(3, 2);
+  v.values = {1, 10, 3, 30, 8, 80};
+  const auto last = [&](int64_t window) {
+    return attention(q, k, v, attention_spec(), window, pool).row(2)[0];
+  };
+  EXPECT_NEAR(last(1), 8, 1e-13);
+  EXPECT_NEAR(last(2), 5.5, 1e-13);
+  EXPECT_NEAR(last(3), 4, 1e-13);
+  EXPECT_NEAR(last(9), 4, 1e-13);
 }
 
 TEST(Attention, ScalesScoresByTheRootOfTheHead) {
@@ -67,12 +93,12 @@ TEST(Attention, ScalesScoresByTheRootOfTheHead) {
   q.values = {0, 0, 0, 0, 2, 0, 0, 0};
   k.values = {3, 0, 0, 0, 1, 0, 0, 0};  // scores 3 and 1 after division by 2
   v.values = {1, 0, 0, 0, 0, 1, 0, 0};
-  const Matrix y = attention(q, k, v, spec, pool);
+  const Matrix y = attention(q, k, v, spec, 0, pool);
   const double first = 1 / (1 + std::exp(-2.0));
   EXPECT_NEAR(y.row(1)[0], first, 1e-15);
   EXPECT_NEAR(y.row(1)[1], 1 - first, 1e-15);
   for (double& score : q.values) score *= 1000;  // no overflow in the softmax
-  EXPECT_NEAR(attention(q, k, v, spec, pool).row(1)[0], 1, 1e-15);
+  EXPECT_NEAR(attention(q, k, v, spec, 0, pool).row(1)[0], 1, 1e-15);
 }
 
 TEST(GatedActivation, KnownValues) {
